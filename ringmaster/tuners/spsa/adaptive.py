@@ -21,9 +21,9 @@ gain by x* in units of the loss that ς leaves, it is at a share of 2·(1 − 0.
 If both sides of an iteration are so far from θ that both are lost, they play even games, and the
 tune learns nothing.  So a few iterations are probes, games of θ + w·δ against θ itself at the
 WIDTHS in turn.  A width is given up if a player there loses more than about 90 Elo, by a parabola
-through the probes at this width and the narrower ones.  A single parameter whose results decide
-more than 0.16 of W−L a game at a width gives it up, too: there its loss is a cliff or a wall.  The
-fit leaves out results of wider perturbations, and all lengths of the prior shrink with the width.
+through the probes at this width and the narrower ones.  A single parameter gives up a width whose
+results decide far more of W−L than twice what half the width does: its loss is a cliff or a wall.
+The fit leaves out wider results, and all lengths of the prior shrink with the width.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ PROBES, PROBED = 12.0, 6
 #: The most L − W a game that a player at the width may lose, about 90 Elo, and the even games
 #: that count with its probes.
 MOST_LOST, HARMLESS = 0.25, 8.0
-#: |W − L| a game decided by one parameter from which a width is too wide for it, the standard
-#: errors of this excess, and its least number of games.
-STEEP, STEEP_ERRORS, STEEP_GAMES = 0.16, 2.0, 8.0
+#: Excess of |W − L| a game, decided by one parameter, at which it gives up a width, and its errors.
+STEEP, STEEP_ERRORS = 0.12, 1.0
 #: θ leaves the start from this r on, with this slope.
 LEAVING, RAMP = 0.6, 2.0
 #: Standard errors by which the results of a narrower width contradict the fit.
@@ -180,10 +179,9 @@ class Adaptive(Method):
             lines.append(f"weak results: the estimate is {share:.0%} of the way from the start")
         first = memory["first"].astype(np.intp)
         if first.any():
-            lines.append(
-                f"perturbations are at most {50 * WIDTHS[first.min()]:.2g} % of the ranges, "
-                f"{50 * WIDTHS[first.max()]:.2g} % of some: farther from θ, players lose too much"
-            )
+            widest = sorted({50 * WIDTHS[first.max()], 50 * WIDTHS[first.min()]})
+            most = " to ".join(f"{w:.2g}" for w in widest)
+            lines.append(f"c is at most {most} % of the ranges: farther players lose too much")
         if self._contradicted(memory, posterior).any():
             lines.append(
                 "results at two widths disagree: the loss is no parabola, and the gain at stake is "
@@ -230,10 +228,12 @@ class Adaptive(Method):
         wider = np.count_nonzero(parabola * square > MOST_LOST, axis=-1)[..., np.newaxis]
         variance = self._variance(memory)[..., np.newaxis, np.newaxis]
         sums = memory["sums"]
-        played = np.maximum(sums[..., _GAMES, :], _TINY)
-        least = np.abs(sums[..., _DECIDED, :]) / played - STEEP_ERRORS * np.sqrt(variance / played)
-        steep = (least > STEEP) & (played >= STEEP_GAMES)
-        own = np.where(steep, _OCTAVES[:, np.newaxis] + 1, 0).max(axis=-2)
+        games = np.maximum(sums[..., _GAMES, :], _TINY)
+        mean, error = np.abs(sums[..., _DECIDED, :]) / games, variance / games
+        # a slope decides twice as much at twice the distance
+        excess = mean[..., :-1, :] - 2 * mean[..., 1:, :]
+        excess -= STEEP_ERRORS * np.sqrt(error[..., :-1, :] + 4 * error[..., 1:, :])
+        own = np.where(excess > STEEP, _OCTAVES[:-1, np.newaxis] + 1, 0).max(axis=-2)
         first: Array = np.minimum(np.maximum(wider, own), self._last_octave)
         return first.astype(np.float64)
 

@@ -52,4 +52,4 @@ def test_a_start_far_outside_the_basin_or_an_opponent_is_excluded() -> None:
     assert start == pytest.approx(253.7, abs=0.5)
     assert np.median(far) == pytest.approx(start)
     against_opponents, start = lost(0.03, NEAR, "reference")
-    assert np.median(against_opponents) == pytest.approx(start)
+    assert np.median(against_opponents) > 0.9 * start

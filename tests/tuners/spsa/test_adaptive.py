@@ -337,7 +337,7 @@ def test_a_parameter_that_decides_games_alone_gives_up_a_width() -> None:
     numbers = [k for k in range(1, 200) if not method.is_probe(k)]
     for i, k in enumerate(numbers):
         delta = np.array([1.0 - 2 * (i % 2), 1.0 - 2 * (i // 2 % 2)])
-        c = 20.0 if i < 150 else 5.0
+        c = 20.0 if i < 150 else 10.0
         decided = 0.6 if c == 20 else 0.02
         result = np.asarray(decided * delta[0] + 0.1 * delta[1])
         method.learn(memory, k, 50 + c * delta, 50 - c * delta, delta, result, 2)

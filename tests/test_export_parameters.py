@@ -78,7 +78,7 @@ def one(code: str = "a", value: float | int = 3, **more: object) -> Tuned:
 
 @pytest.mark.slow
 def test_exported_values_are_the_tuned_ones(tmp_path: Path, capsys: Captured) -> None:
-    text = SPSA.replace("verify = Verify(games=20)\n", "")
+    text = SPSA.replace("verify = Verify(games=20)\n", 'method = "classic"\n')
     control = write_control_file(tmp_path, text.replace("1000, int", "1000, c_end=20, int"), 40)
     assert run([str(control), "run", "--quiet"]) == 0
     capsys.readouterr()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -41,8 +41,6 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
 )
-
-T = TypeVar("T")
 
 #: Longest text of parameters in a verdict.
 BRIEF = 70
@@ -189,10 +187,6 @@ class CandidateTune(GameTune):
         return self._limit is None or number < self._limit
 
     @abstractmethod
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
-        """Return the values of a ticket's candidate."""
-
-    @abstractmethod
     def _suffix(self, ticket: Ticket) -> str:
         """Return the end of the code of a ticket's candidate."""
 
@@ -201,10 +195,8 @@ class CandidateTune(GameTune):
         """Return a game's number in the tune, which determines opening and colour."""
 
     def _sides(self, ticket: Ticket) -> tuple[str, str]:
-        return in_order((self._suffix(ticket), OPPONENT), ticket["s"])
-
-    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
-        return self._sampled(ticket)
+        sides = self._suffix(ticket), OPPONENT
+        return sides[::-1] if ticket["s"] else sides
 
     def _opening(self, ticket: Ticket) -> int:
         return self._opening_of(self._game_number(ticket))
@@ -331,12 +323,6 @@ class GomillTune(CandidateTune):
     @property
     def _games(self) -> int:
         return self.tally.completed
-
-
-def in_order(candidate_first: tuple[T, T], seat: int) -> tuple[T, T]:
-    """Return values of candidate and opponent, the first mover first."""
-    first, second = candidate_first
-    return (first, second) if seat == 0 else (second, first)
 
 
 def as_data(value: Any) -> Any:

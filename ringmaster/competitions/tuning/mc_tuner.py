@@ -241,7 +241,7 @@ class McTuner(GomillTune):
     def estimated(self) -> ValuesByCode:
         return self._by_code(self.tree.centre(self.tree.best()))
 
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
         return self._by_code(self.tree.centre(tuple(ticket["p"])))
 
     def engine(self, path: Path) -> dict[str, Any]:
@@ -503,10 +503,7 @@ class McTuner(GomillTune):
         # imports numpy, which takes 0.1 s
         from ringmaster.competitions.tuning.mc_charts import McCharts
 
-        charts = McCharts(self)
-        for ticket, result in history:
-            charts.record_result(ticket, result)
-        return charts.charts()
+        return McCharts(self, history).charts()
 
 
 def share_of_best(tree: Ucb, best: Node) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.games import IterationGames, Pairing, ValueGrid
+from ringmaster.competitions.spsa.state import IterationGames, Pairing, ValueGrid
 from ringmaster.competitions.tuning.opponents import weighted_cycle
 from ringmaster.model.parameters import TunedParameter
 from tests.competitions.settings_of import drawn, won

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from ringmaster.competitions.competition import MatchupInfo, Played
+from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtProgress
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.errors import counted
@@ -46,17 +46,13 @@ class MatchupCourses:
         drawn = self._infos.values() if len(self._infos) <= MOST_COURSES else ()
         self._courses = {info.id: Course(info.players) for info in drawn}
 
-    def record_result(self, played: Played, result: GameResult) -> None:
-        """Count a result; ignore void games and other matchups."""
-        course = self._courses.get(played.matchup)
-        if course is None or result.outcome == "void":
-            return
-        if played.players[0] in course.tally.players:
-            course.record_result(result, played.players[0], played.pair)
-
-    def course(self, id: str) -> Course | None:
-        """Return the course of a matchup, None for one of many matchups."""
-        return self._courses.get(id)
+    def record_result(
+        self, id: str, first_mover: str, pair: int | None, result: GameResult
+    ) -> None:
+        """Count a result; ignore void games, and matchups without a course."""
+        course = self._courses.get(id)
+        if course is not None and result.outcome != "void":
+            course.record_result(result, first_mover, pair)
 
     def charts(self, title: str, *, rated: bool = False) -> list[ChartGroup]:
         """Return charts of all matchups, and of the course of a few.
@@ -70,36 +66,28 @@ class MatchupCourses:
         if 0 < len(played) <= MOST_COURSES:
             # two games of each pairing have no course
             groups += self._few(title, {id: c for id, c in played.items() if c.known >= FEWEST})
-        return groups
+        return [group for group in groups if group.charts]
 
     def _few(self, title: str, played: dict[str, Tally]) -> Iterator[ChartGroup]:
-        courses = tuple(chart for id in played if (chart := self._course_chart(id)) is not None)
-        if courses:
-            text = "The estimate from the games so far, with its 95 % interval."
-            yield ChartGroup(f"{title}: in the course of the games", courses, text, "course")
+        courses = tuple(filter(None, map(self._course_chart, played)))
+        text = "The estimate from the games so far, with its 95 % interval."
+        yield ChartGroup(f"{title}: in the course of the games", courses, text, "course")
         tests = [id for id in played if self._infos[id].sprt is not None]
-        walks = tuple(
-            chart
-            for id in tests
-            if (chart := self._walk(id, MOST_RATIOS // len(tests))) is not None
+        walks = tuple(filter(None, (self._walk(id, MOST_RATIOS // len(tests)) for id in tests)))
+        text = (
+            "The log-likelihood ratio of the sequential test: the test ends where the line "
+            "reaches a bound."
         )
-        if walks:
-            text = (
-                "The log-likelihood ratio of the sequential test: the test ends where the line "
-                "reaches a bound."
-            )
-            yield ChartGroup("Sequential tests", walks, text, "llr")
+        yield ChartGroup("Sequential tests", walks, text, "llr")
         pairs = tuple(
             _pairs_chart(self._name(id), tally.pairs.counts)
             for id, tally in played.items()
             if sum(tally.pairs.counts)
         )
-        if pairs:
-            text = (
-                "Pairs of games with one opening and both colours, by the points of the first "
-                "player."
-            )
-            yield ChartGroup("Pairs of games", pairs, text, "pairs")
+        text = (
+            "Pairs of games with one opening and both colours, by the points of the first player."
+        )
+        yield ChartGroup("Pairs of games", pairs, text, "pairs")
 
     def _compared(self, title: str, played: dict[str, Tally]) -> ChartGroup:
         rates = []

@@ -343,7 +343,8 @@ class Tune(Competition):
         matches = MatchupCourses(self._matchup_infos())
         for ticket, result in history:
             if is_of_closing_match(ticket):
-                matches.record_result(self.closing.describe(ticket), result)
+                played = self.closing.describe(ticket)
+                matches.record_result(played.matchup, played.players[0], played.pair, result)
         return [*self._charts_of_tune(), *closing_charts(matches)]
 
     def _charts_of_tune(self) -> list[ChartGroup]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ringmaster.competitions.competition import Competition
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.competitions.tuning.chart_parts import MOST_POINTS, thinned
+from ringmaster.competitions.tournaments.matchup_charts import MOST_POINTS, thinned
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.report import (

@@ -13,6 +13,7 @@ import msgspec
 
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
+from ringmaster.competitions.tournaments.matchup_charts import thinned
 from ringmaster.competitions.tuning.chart_parts import (
     VALUE_LABEL,
     cells_of,
@@ -20,7 +21,6 @@ from ringmaster.competitions.tuning.chart_parts import (
     name_of,
     on_axis,
     rate_text,
-    thinned,
 )
 from ringmaster.competitions.tuning.opponents import results_text, uninformative
 from ringmaster.competitions.tuning.parameter_settings import value_text

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ringmaster.competitions.tournaments.matchup_charts import MOST_POINTS, thinned
 from ringmaster.competitions.tuning.chart_parts import (
-    MOST_POINTS,
     VALUE_LABEL,
     number,
     on_axis,
     parameter_chart,
-    thinned,
     value_groups,
 )
 from ringmaster.model.parameters import TunedParameter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -28,6 +29,8 @@ from ringmaster.model.results import GameResult
 from ringmaster.stats import elo
 from ringmaster.stats.elo import FEWEST, elo_of_score, wilson
 
+T = TypeVar("T")
+
 #: Most points of a course, and of all walks of tests together: a ratio takes a millisecond.
 MOST_POINTS, MOST_RATIOS = 400, 600
 #: Most matchups with their own charts.
@@ -36,6 +39,12 @@ MOST_COURSES = 24
 MOST_ROWS = 40
 #: Points of pairs.
 PAIR_POINTS = ("0", "½", "1", "1½", "2")
+
+
+def thinned(points: Sequence[T], most: int = MOST_POINTS) -> list[T]:
+    """Return at most `most` points, evenly spaced, the last one included."""
+    stride = max(1, math.ceil(len(points) / most))
+    return list(points[::-stride])[::-1]
 
 
 class MatchupCourses:
@@ -139,12 +148,8 @@ class MatchupCourses:
         report = self._infos[id].sprt
         assert report is not None
         progress = SprtProgress(report.test, report.players[0], len(report.counts) == 5)
-        points = self._courses[id].points()
-        step = max(1, math.ceil(len(points) / most))
-        # backwards: the last point is always one of them
-        points = points[::-step][::-1]
         walk = [(0.0, 0.0)]
-        for point in points:
+        for point in thinned(self._courses[id].points(), most):
             walk.append((point.completed, report.test.llr(point.counts_for(progress))))
         if len(walk) < 3:
             return None

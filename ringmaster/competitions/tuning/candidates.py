@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,6 +27,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
 )
 from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
 from ringmaster.errors import SettingError, counted, shown
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import COLOUR_STREAM, words
@@ -294,8 +294,7 @@ class GomillTune(CandidateTune):
         return CANDIDATE
 
     def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
-        shown: dict[str, Any] = as_data(self.engine_values(values))
-        return shown
+        return as_data(self.engine_values(values))
 
     def _text_of(self, values: ValuesByCode) -> str:
         return self.formatted(self.engine_values(values))
@@ -325,18 +324,8 @@ class GomillTune(CandidateTune):
         return self.tally.completed
 
 
-def as_data(value: Any) -> Any:
-    """Return an engine parameter, which may be of any type, as JSON data."""
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, FailedValue):
-        return None
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(value)
-    if isinstance(value, list | tuple):
-        return [as_data(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(k): as_data(v) for k, v in value.items()}
-    return str(value)
+def as_data(engine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return engine parameters, which may be of any type, as JSON data."""
+    known = {c: None if isinstance(v, FailedValue) else v for c, v in engine.items()}
+    data: dict[str, Any] = canonical(known)
+    return data

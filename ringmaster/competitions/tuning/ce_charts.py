@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ringmaster.competitions.result_lines import is_number
+from ringmaster.competitions.tournaments.matchup_charts import thinned
 from ringmaster.competitions.tuning.ce_tuner import CeTuner
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
     measured,
     number,
     rate_text,
-    thinned,
 )
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import Band, Chart, ChartGroup, Level, Series, Whiskers

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Most points of a course.
-MOST_POINTS = 400
 #: Most windows of games, and fewest games of one.
 WINDOWS, FEWEST = 96, 16
 #: Most groups of games with an interval of their own.
@@ -55,12 +53,6 @@ def number(value: float) -> str:
 def name_of(value: Any) -> str:
     """Return the name of a value on an axis."""
     return number(value) if is_number(value) else str(value)
-
-
-def thinned(points: Sequence[T], most: int = MOST_POINTS) -> list[T]:
-    """Return at most `most` points, evenly spaced, the last one included."""
-    stride = max(1, math.ceil(len(points) / most))
-    return list(points[::-stride])[::-1]
 
 
 def parts_of(items: Sequence[T], most: int) -> list[Sequence[T]]:

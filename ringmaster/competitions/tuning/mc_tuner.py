@@ -467,14 +467,9 @@ class McTuner(GomillTune):
         """Return the whole tree as a line of JSON for the tree log."""
         nodes = [
             {
-                "path": [list(self.tree.coordinates(child)) for child in node.path],
+                **msgspec.to_builtins(node),
+                "path": [self.tree.coordinates(child) for child in node.path],
                 "parameters": as_data(self.engine(node.path)),
-                "games": node.games,
-                "points": node.points,
-                "visits": node.visits,
-                "wins": node.wins,
-                "value": node.value,
-                "exploration": node.exploration,
             }
             for node in self.tree.nodes()
         ]
@@ -482,7 +477,7 @@ class McTuner(GomillTune):
         snapshot = {
             "games": self.tree.games,
             "points": self.tree.points,
-            "best": [list(self.tree.coordinates(child)) for child in best],
+            "best": [self.tree.coordinates(child) for child in best],
             "nodes": nodes,
         }
         return msgspec.json.encode(snapshot).decode()

@@ -96,7 +96,7 @@ def test_openings_are_used_in_turn_and_counted(
     used = [opening for opening, _ in games(pairing, 2 * half, iterations)]
     assert used == sorted(used)
     assert set(used) == set(
-        range(IterationGames(pairing, 2 * half).openings(2 * half * iterations))
+        range(IterationGames(pairing, 2 * half).opening(2 * half * iterations - 1) + 1)
     )
 
 

@@ -353,7 +353,7 @@ class OptunaTuner(GameTune):
             self.values["number_of_trials"],
             self.values["sampler"],
             lambda trial: self.shown_values(self._by_code(trial.values)),
-            self.space.start(),
+            self.shown_values(self.start_values),
             tuple(self.opponents),
         )
 

@@ -72,7 +72,7 @@ class TrialReport(msgspec.Struct, frozen=True):
     surrogate  estimates, None without an ended trial
     wanted     number of trials
     values     returns the values of a trial for people
-    start      start values
+    start      start values for people
     opponents  codes, () for the start values
     """
 
@@ -83,7 +83,7 @@ class TrialReport(msgspec.Struct, frozen=True):
     wanted: int
     sampler: str
     values: Callable[[Trial], dict[str, Any]]
-    start: list[int | float | None]
+    start: dict[str, Any]
     opponents: tuple[str, ...]
 
     def blocks(self, *, live: bool = False) -> list[Table | Text]:
@@ -139,8 +139,7 @@ class TrialReport(msgspec.Struct, frozen=True):
 
     def _parameters(self, candidates: Sequence[dict[str, Any]]) -> Listing:
         """Return the values of the best candidates by parameter."""
-        start = self.values(Trial(self.start))
-        best = candidates[0]["parameters"] if candidates else start
+        best = candidates[0]["parameters"] if candidates else self.start
         shown = [row for row in candidates if row["trial"]][:SHOWN_VALUES]
         importance = {} if self.surrogate is None else self.surrogate.importance()
         rows = []
@@ -152,7 +151,7 @@ class TrialReport(msgspec.Struct, frozen=True):
             rows.append(
                 {
                     "code": p.code,
-                    "start": start.get(p.code),
+                    "start": self.start.get(p.code),
                     # on the tuner's scale, a choice is its index
                     "value": value if p.choices is None else p.choices.index(value),
                     "engine_value": value,

@@ -143,7 +143,7 @@ class SpsaCompetition(GameTune):
         return state.iterations >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
-        openings = self._schedule.openings(self._planned_games)
+        openings = self._schedule.opening(self._planned_games - 1) + 1
         return Standing(self._state.iterations, self.estimated(), openings, self._due)
 
     # before the games
@@ -320,10 +320,8 @@ class SpsaCompetition(GameTune):
                 # `describe` takes several times as long
                 sides = self._tickets.sides(ticket)
                 plus, minus = self._tickets.values(ticket, codes)
-                if "=" not in sides:
-                    tune.add(plus, minus, 2 * result.points(sides.index("+")) - 1)
-                    continue
-                seat = 1 - sides.index("=")
-                own = plus if sides[seat] == "+" else minus
-                tune.add(own, None, 2 * result.points(seat) - 1)
+                side = "+" if "+" in sides else "-"
+                own, other = (plus, minus) if side == "+" else (minus, plus)
+                score = 2 * result.points(sides.index(side)) - 1
+                tune.add(own, None if "=" in sides else other, score)
         return [*tune.charts(), *closing_charts(matches)]

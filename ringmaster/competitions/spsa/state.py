@@ -266,10 +266,6 @@ class IterationGames(msgspec.Struct, frozen=True):
         """Return the opening number of a game of the tune; both count from 0."""
         return game // (2 if self.pairing == "self_play" else 4)
 
-    def openings(self, games: int) -> int:
-        """Return the number of openings that the first `games` games use."""
-        return self.opening(games - 1) + 1 if games else 0
-
     def sides(self, iteration: int, game: int) -> tuple[Side, Side]:
         """Return the sides of a game, first mover first."""
         side: Side = "-" if game % 2 else "+"
@@ -395,8 +391,7 @@ class Tickets(msgspec.Struct, frozen=True):
 
     def sides(self, ticket: Ticket) -> tuple[Side, Side]:
         """Return the sides of a game, first mover first."""
-        size = ticket.get("n", 2)
-        games = self.games if size == self.games.size else IterationGames(self.games.pairing, size)
+        games = IterationGames(self.games.pairing, ticket.get("n", 2))
         return games.sides(ticket["k"], ticket["g"])
 
     def values_by_code(self, ticket: Ticket, side: str) -> ValuesByCode:

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2405,
-    "competitions": 18727,
+    "competitions": 18550,
     "control": 4207,
     "datasets": 2226,
     "demo": 1392,

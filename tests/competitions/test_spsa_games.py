@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.games import IterationGames, Pairing, ValueGrid
+from ringmaster.competitions.spsa.state import IterationGames, Pairing, ValueGrid
 from ringmaster.competitions.tuning.opponents import weighted_cycle
 from ringmaster.model.parameters import TunedParameter
 from tests.competitions.settings_of import drawn, won
@@ -96,7 +96,7 @@ def test_openings_are_used_in_turn_and_counted(
     used = [opening for opening, _ in games(pairing, 2 * half, iterations)]
     assert used == sorted(used)
     assert set(used) == set(
-        range(IterationGames(pairing, 2 * half).openings(2 * half * iterations))
+        range(IterationGames(pairing, 2 * half).opening(2 * half * iterations - 1) + 1)
     )
 
 

@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.games import IterationGames, Tickets
-from ringmaster.competitions.spsa.state import LearningSettings, TuneHistory
+from ringmaster.competitions.spsa.state import (
+    IterationGames,
+    LearningSettings,
+    Tickets,
+    TuneHistory,
+)
 from ringmaster.model.jobs import GameJob
 from ringmaster.reporting.tables import render_report
 from tests.competitions import test_spsa

@@ -12,11 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.tuning.chart_parts import (
-    Windows,
-    rate_text,
-    value_groups,
-)
+from ringmaster.competitions.tuning.chart_parts import rate_text, results_chart, value_groups
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import (
     Band,
@@ -72,10 +68,7 @@ def by_name(chart: Any, name: str) -> Any:
 
 
 def test_results_are_shown_in_groups_with_their_intervals() -> None:
-    windows = Windows(198)
-    for i in range(198):
-        windows.add(float(i >= 99))
-    chart = windows.chart("rival")
+    chart = results_chart([float(i >= 99) for i in range(198)], "rival")
     assert chart is not None
     marks = piece(chart, Whiskers).points
     assert len(marks) == 12

@@ -1,4 +1,4 @@
-"""The stored state of an optuna_tuner: its trials with their results, and their estimates.
+"""The stored state of an optuna_tuner: its trials with their results.
 
 The order of events is stored by two numbers of each trial: `after`, the number of trials that
 had ended when it was proposed, and `place` among the ended ones.
@@ -105,41 +105,6 @@ class OptunaState(GameTuneState):
             yield Asked(number, trial.values, trial.sampler, trial.refused)
         for ended, other in ends[told:]:
             yield Told(ended, other.score)
-
-
-class Estimates:
-    """The estimates by the ended trials of a state."""
-
-    def __init__(self, space: Space, state: OptunaState) -> None:
-        self._space = space
-        self._state = state
-        #: The last estimates with their numbers of trials, by `latest`.
-        self._known: dict[bool, tuple[int, Surrogate]] = {}
-
-    def surrogate(self, *, latest: bool = True) -> Surrogate | None:
-        """Return the estimates, None without an ended trial.
-
-        latest  whether of all trials, or of the number that references are based on: an
-                estimate of 1,000 trials takes half a second
-        """
-        ended = self._state.ended
-        count = ended if latest else reference_size(ended)
-        if not count:
-            return None
-        known = self._known.get(latest)
-        if known is None or known[0] != count:
-            known = self._known[latest] = count, self._state.surrogate(self._space, count)
-        return known[1]
-
-    def best(self) -> int | None:
-        """Return the number of the best trial, None without an ended one."""
-        surrogate = self.surrogate()
-        return None if surrogate is None else self._state.estimated(surrogate)[surrogate.best][0]
-
-    def reference(self) -> float | None:
-        """Return the best estimate for a new trial, None without an ended trial."""
-        surrogate = self.surrogate(latest=False)
-        return None if surrogate is None else surrogate.estimates[surrogate.best].score
 
 
 def reference_size(ended: int) -> int:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ringmaster.competitions.tournaments.matchup_charts import MOST_POINTS, thinned
 from ringmaster.competitions.tuning.chart_parts import (
-    MOST_POINTS,
     VALUE_LABEL,
     number,
     on_axis,
     parameter_chart,
-    thinned,
     value_groups,
 )
 from ringmaster.model.parameters import TunedParameter
@@ -46,23 +45,19 @@ GROUPS = 12
 class TuneCharts:
     """Collects the games of a tune for charts.
 
-    parameters   the tuned parameters, in the order of the tuner's arrays
-    games_after  returns the number of games of a number of iterations
-    share        of the games that will be added, a sample by chance below 1
+    parameters  the tuned parameters, in the order of the tuner's arrays
+    share       of the games that will be added, a sample by chance below 1
     """
 
     def __init__(
-        self,
-        parameters: Sequence[TunedParameter],
-        tuner: Spsa,
-        games_after: Callable[[int], int],
-        share: float = 1.0,
+        self, parameters: Sequence[TunedParameter], tuner: Spsa, share: float = 1.0
     ) -> None:
         self._parameters = tuple(parameters)
         self._tuner = tuner
         #: (games, θ).
+        games_before = tuner.counting.games_before
         self._course = thinned(
-            [(float(games_after(k)), theta) for k, theta in tuner.trajectory.points()]
+            [(float(games_before(k + 1)), theta) for k, theta in tuner.trajectory.points()]
         )
         self._share = share
         self._own, self._other, self._scores = array("d"), array("d"), array("d")

@@ -21,7 +21,6 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.spsa.charts import MOST_DRAWN, MOST_VALUES, TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
-from ringmaster.competitions.spsa.games import IterationGames, Tickets, ValueGrid
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
@@ -31,9 +30,12 @@ from ringmaster.competitions.spsa.settings import (
 from ringmaster.competitions.spsa.state import (
     Edit,
     Iteration,
+    IterationGames,
     LearningSettings,
     SpsaState,
+    Tickets,
     TuneHistory,
+    ValueGrid,
     ValueOrder,
 )
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
@@ -141,7 +143,7 @@ class SpsaCompetition(GameTune):
         return state.iterations >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
-        openings = self._schedule.openings(self._planned_games)
+        openings = self._schedule.opening(self._planned_games - 1) + 1
         return Standing(self._state.iterations, self.estimated(), openings, self._due)
 
     # before the games
@@ -307,21 +309,19 @@ class SpsaCompetition(GameTune):
             history = history.sample(share, "kind")
         else:
             share = 1.0
-        before = self.tuner.counting.games_before
-        tune = TuneCharts(self.tuned, self.tuner, lambda k: before(k + 1), share)
+        tune = TuneCharts(self.tuned, self.tuner, share)
         matches = MatchupCourses(self._matchup_infos())
         codes = [p.code for p in self.tuned]
         for ticket, result in history:
             if is_of_closing_match(ticket):
-                matches.record_result(self.closing.describe(ticket), result)
+                played = self.closing.describe(ticket)
+                matches.record_result(played.matchup, played.players[0], played.pair, result)
             elif result.outcome != "void":
                 # `describe` takes several times as long
                 sides = self._tickets.sides(ticket)
                 plus, minus = self._tickets.values(ticket, codes)
-                if "=" not in sides:
-                    tune.add(plus, minus, 2 * result.points(sides.index("+")) - 1)
-                    continue
-                seat = 1 - sides.index("=")
-                own = plus if sides[seat] == "+" else minus
-                tune.add(own, None, 2 * result.points(seat) - 1)
+                side = "+" if "+" in sides else "-"
+                own, other = (plus, minus) if side == "+" else (minus, plus)
+                score = 2 * result.points(sides.index(side)) - 1
+                tune.add(own, None if "=" in sides else other, score)
         return [*tune.charts(), *closing_charts(matches)]

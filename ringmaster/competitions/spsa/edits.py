@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.competition import Trajectory
-from ringmaster.competitions.spsa.games import Tickets
 from ringmaster.competitions.spsa.methods import Schedule, make_schedule
 from ringmaster.competitions.spsa.state import (
     LEARNING_SETTINGS,
@@ -23,6 +22,7 @@ from ringmaster.competitions.spsa.state import (
     LearningSettings,
     ParameterSettings,
     SpsaState,
+    Tickets,
     TuneHistory,
 )
 from ringmaster.competitions.tuning.parameter_settings import changed_arguments
@@ -117,7 +117,7 @@ def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneH
 def _rounded(value: float, parameter: ParameterSettings) -> float:
     """Return a value to about a millionth of the parameter's range."""
     places = 6 - math.floor(math.log10(parameter.maximum - parameter.minimum))
-    return parameter.clip(round(value, places))
+    return parameter.parameter().clip(round(value, places))
 
 
 # the report of an edit

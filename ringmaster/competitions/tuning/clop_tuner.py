@@ -285,7 +285,7 @@ class ClopTuner(CandidateTune):
     def _suffix(self, ticket: Ticket) -> str:
         return self._candidate.removeprefix(self._tuned_code)
 
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
         return self._by_code(self.tuner.played(ticket["p"]))
 
     def _register_of_tune(self, ticket: Ticket) -> bool:

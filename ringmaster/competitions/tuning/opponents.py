@@ -73,11 +73,6 @@ def make_player(values: Mapping[str, Any], code: str, path: SettingPath) -> Play
         raise error.under("players", code) from None
 
 
-def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
-    """Return the players of the setting `opponent` by code.  Raises SettingError."""
-    return {code: make_player(values, code, ("opponent",)) for code in opponent_weights(values)}
-
-
 def weighted_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
     """Return the opponents (or time controls) of consecutive openings, spread by weight."""
     total = sum(weights.values())

@@ -36,7 +36,7 @@ from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standin
 from ringmaster.competitions.tuning.closing_match_settings import DEFAULT, VerifySettings
 from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import (
-    make_opponents,
+    make_player,
     opponent_weights,
     weighted_cycle,
 )
@@ -343,7 +343,8 @@ class Tune(Competition):
         matches = MatchupCourses(self._matchup_infos())
         for ticket, result in history:
             if is_of_closing_match(ticket):
-                matches.record_result(self.closing.describe(ticket), result)
+                played = self.closing.describe(ticket)
+                matches.record_result(played.matchup, played.players[0], played.pair, result)
         return [*self._charts_of_tune(), *closing_charts(matches)]
 
     def _charts_of_tune(self) -> list[ChartGroup]:
@@ -462,13 +463,13 @@ class GameTune(Tune):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
             self._definition = self._tuned_player()
+        self._weights = opponent_weights(values)
         self.opponents: dict[str, Player] = {}
         with noting(errors):
-            self.opponents = make_opponents(values)
+            self.opponents = {c: make_player(values, c, ("opponent",)) for c in self._weights}
         errors += self._wrong_settings()
         if errors:
             raise SettingErrors(errors)
-        self._weights = opponent_weights(values)
         self._opponent_cycle = weighted_cycle(self._weights)
 
     def _tuned_player(self) -> PlayerDefinition:

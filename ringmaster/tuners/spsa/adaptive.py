@@ -21,9 +21,8 @@ gain by x* in units of the loss that ς leaves, it is at a share of 2·(1 − 0.
 If both sides of an iteration are so far from θ that both are lost, they play even games, and the
 tune learns nothing.  So a few iterations are probes, games of θ + w·δ against θ itself at the
 WIDTHS in turn.  A width is given up if a player there loses more than about 90 Elo, by a parabola
-through the probes at this width and the narrower ones.  A single parameter gives up a width whose
-results decide far more of W−L than twice what half the width does: its loss is a cliff or a wall.
-The fit leaves out wider results, and all lengths of the prior shrink with the width.
+through the probes at this width and the narrower ones.  Wider results then count less and less,
+so that θ does not jump, and all lengths of the prior shrink with the width.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ PROBES, PROBED = 12.0, 6
 #: The most L − W a game that a player at the width may lose, about 90 Elo, and the even games
 #: that count with its probes.
 MOST_LOST, HARMLESS = 0.25, 8.0
-#: Excess of |W − L| a game, decided by one parameter, at which it gives up a width, and its errors.
-STEEP, STEEP_ERRORS = 0.12, 1.0
+#: Results of widths given up count less and less until the others have this share of their weight.
+LEFT_OUT = 0.125
 #: θ leaves the start from this r on, with this slope.
 LEAVING, RAMP = 0.6, 2.0
 #: Standard errors by which the results of a narrower width contradict the fit.
@@ -57,8 +56,6 @@ CONTRADICTION = 3.0
 
 _OCTAVES = np.arange(len(WIDTHS))
 _TINY = 1e-12
-#: Rows of the sums: A, B, D, P, Q, games, and Σs·sign(d).
-_GAMES, _DECIDED = 5, 6
 
 
 class Adaptive(Method):
@@ -66,7 +63,7 @@ class Adaptive(Method):
 
     own_c  fixed perturbations, (n,), NaN where the method chooses
 
-    Memory: sums (…, octaves, 7, n); totals (…, 3), results, games and Σ(W−L)²; probes
+    Memory: sums (…, octaves, 5, n); totals (…, 3), results, games and Σ(W−L)²; probes
     (…, widths, 2), games and L − W; first (…, n), the octave of each parameter's width; theta, c
     and shift (…, n).
     """
@@ -119,7 +116,7 @@ class Adaptive(Method):
 
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         memory = {
-            "sums": np.zeros((*shape, len(WIDTHS), 7, len(self.space))),
+            "sums": np.zeros((*shape, len(WIDTHS), 5, len(self.space))),
             "totals": np.zeros((*shape, 3)),
             "probes": np.zeros((*shape, len(WIDTHS), 2)),
         }
@@ -129,7 +126,7 @@ class Adaptive(Method):
         # the regression does not know the octaves: no result is too wide
         half, memory = self.half, self.start()
         units = np.stack([half**2, half**3, half**4, half, half**2])
-        memory["sums"][-1, :_GAMES] = regression.sums() / units
+        memory["sums"][-1] = regression.sums() / units
         memory["totals"][:] = iterations, regression.games, regression.squares
         return self._with_centre(memory)
 
@@ -156,7 +153,6 @@ class Adaptive(Method):
             m = ((plus + minus) / 2 - self.space.start) / self.half
             weight, score = games * d * d, np.asarray(result)[..., np.newaxis] * d
             terms = [weight, weight * m, weight * m * m, score, score * m]
-            terms += [games * (d != 0), np.asarray(result)[..., np.newaxis] * np.sign(d)]
             _add_by_octave(memory["sums"], np.abs(d), np.stack(terms, axis=-2))
         if (before + 1) % stride(before + 1) == 0:
             self._with_centre(memory)
@@ -226,15 +222,7 @@ class Adaptive(Method):
         known = np.cumsum(games * square**2, axis=-1) + HARMLESS * square**2
         parabola = np.cumsum(lost * square, axis=-1) / known
         wider = np.count_nonzero(parabola * square > MOST_LOST, axis=-1)[..., np.newaxis]
-        variance = self._variance(memory)[..., np.newaxis, np.newaxis]
-        sums = memory["sums"]
-        games = np.maximum(sums[..., _GAMES, :], _TINY)
-        mean, error = np.abs(sums[..., _DECIDED, :]) / games, variance / games
-        # a slope decides twice as much at twice the distance
-        excess = mean[..., :-1, :] - 2 * mean[..., 1:, :]
-        excess -= STEEP_ERRORS * np.sqrt(error[..., :-1, :] + 4 * error[..., 1:, :])
-        own = np.where(excess > STEEP, _OCTAVES[:-1, np.newaxis] + 1, 0).max(axis=-2)
-        first: Array = np.minimum(np.maximum(wider, own), self._last_octave)
+        first: Array = np.minimum(wider, self._last_octave)
         return first.astype(np.float64)
 
     def _variance(self, memory: Memory) -> Array:
@@ -246,15 +234,18 @@ class Adaptive(Method):
     def _posterior(self, memory: Memory) -> Posterior:
         first = memory["first"]
         within = _OCTAVES[:, np.newaxis] >= first[..., np.newaxis, :]
-        sums = np.moveaxis(memory["sums"], -2, 0)[:5] * within
+        sums = np.moveaxis(memory["sums"], -2, 0)
+        inside = (sums * within).sum(axis=-2)
+        outside = sums.sum(axis=-2) - inside
+        kept = np.clip(1 - inside[0] / np.maximum(LEFT_OUT * outside[0], _TINY), 0, 1)
         unit = 0.5**first
-        a, b, d, p, q = sums.sum(axis=-2) / self._variance(memory)[..., np.newaxis]
+        a, b, d, p, q = (inside + kept * outside) / self._variance(memory)[..., np.newaxis]
         lengths = [a / unit**2, b / unit**3, d / unit**4, p / unit, q / unit**2]
         return infer(lengths, unit[..., np.newaxis])
 
     def _contradicted(self, memory: Memory, posterior: Posterior) -> Flags:
         """Return whether a parameter's results at a width contradict the fit, (…, n)."""
-        a, b, _, p, _ = np.moveaxis(memory["sums"], -2, 0)[:5]
+        a, b, _, p, _ = np.moveaxis(memory["sums"], -2, 0)
         slope, elo = (each[..., np.newaxis, :] for each in (posterior.slope, posterior.elo))
         expected = 4 / C * (slope * a - elo * b)
         error = np.sqrt(self._variance(memory)[..., np.newaxis, np.newaxis] * np.maximum(a, _TINY))
@@ -289,7 +280,7 @@ def _octave(d: Array) -> Array:
 
 
 def _add_by_octave(sums: Array, d: Array, terms: Array) -> None:
-    """Add terms (…, 7, n) to the octaves of d (…, n) of sums (…, octaves, 7, n)."""
+    """Add terms (…, 5, n) to the octaves of d (…, n) of sums (…, octaves, 5, n)."""
     index = _octave(d).astype(np.intp)[..., np.newaxis, np.newaxis, :]
     before = np.take_along_axis(sums, index, axis=-3)
     np.put_along_axis(sums, index, before + terms[..., np.newaxis, :, :], axis=-3)

@@ -331,20 +331,6 @@ def test_theta_remains_at_the_start_at_first_and_leaves_it_gradually() -> None:
     assert theta.min() >= 40 - 5
 
 
-def test_a_parameter_that_decides_games_alone_gives_up_a_width() -> None:
-    method = Adaptive(space_of((50, 0, 100), (50, 0, 100)))
-    memory = method.start()
-    numbers = [k for k in range(1, 200) if not method.is_probe(k)]
-    for i, k in enumerate(numbers):
-        delta = np.array([1.0 - 2 * (i % 2), 1.0 - 2 * (i // 2 % 2)])
-        c = 20.0 if i < 150 else 10.0
-        decided = 0.6 if c == 20 else 0.02
-        result = np.asarray(decided * delta[0] + 0.1 * delta[1])
-        method.learn(memory, k, 50 + c * delta, 50 - c * delta, delta, result, 2)
-    assert memory["first"].tolist() == [1, 0]
-    assert memory["c"][0] <= 50 * WIDTHS[1]
-
-
 def test_parameters_that_cannot_be_narrowed_learn_in_a_narrow_basin_too() -> None:
     """An integer with three values, and a parameter with a fixed perturbation."""
     where = space_of((52, 0, 100), (0, 0, 2, True), (0.2, 0, 1))

@@ -25,7 +25,6 @@ from ringmaster.competitions.texel.evaluations import (
     with_limit,
 )
 from ringmaster.competitions.texel.labels import Shards, refusing
-from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy, MoveComparison
 from ringmaster.competitions.texel.report import TuneReport, tune_charts
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
@@ -38,7 +37,7 @@ from ringmaster.competitions.texel.state import (
     score_key,
     scoring_arguments,
 )
-from ringmaster.competitions.texel.tuning import Tuning
+from ringmaster.competitions.texel.tuning import Tuning, make_optimiser
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
@@ -110,8 +109,6 @@ class TexelCompetition(Tune):
         state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
             values,
-            self.parameters,
-            None if reference is None else reference.player.code,
             state,
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
@@ -120,7 +117,7 @@ class TexelCompetition(Tune):
         self._moves: MoveAccuracy | None = moves
         self._evaluations = Evaluations(self.tuning, reference, self._player_with, moves)
         # reports wrong arguments before positions are read
-        make_optimiser(values, self.parameters, state, Shards(1, 0))
+        make_optimiser(values, state, Shards(1, 0))
 
     def _played(self, values: ValuesByCode) -> ValuesByCode:
         """Return values of all parameters as engines receive them."""

@@ -16,8 +16,7 @@ import numpy as np
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_text
-from ringmaster.competitions.texel.labels import decode_scores
-from ringmaster.competitions.texel.methods import from_answers
+from ringmaster.competitions.texel.labels import decode_scores, refusing
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy
 from ringmaster.competitions.texel.settings import EVAL, ScoreFunction, Scoring
 from ringmaster.competitions.texel.state import (
@@ -31,9 +30,15 @@ from ringmaster.competitions.texel.state import (
     score_key,
     scoring_arguments,
 )
-from ringmaster.competitions.texel.tuning import Tuning
+from ringmaster.competitions.texel.tuning import FEATURES_PLACE, Tuning, from_answers
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import EngineProtocolError, SettingError, StateRefused, shown
+from ringmaster.errors import (
+    DataFileError,
+    EngineProtocolError,
+    SettingError,
+    StateRefused,
+    shown,
+)
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player
@@ -316,7 +321,7 @@ class Evaluations:
 
     def _shard(
         self, ticket: Ticket, attempt: int, scoring: Scoring
-    ) -> tuple[range, dict[str, Any]]:
+    ) -> tuple[slice, dict[str, Any]]:
         """Return the positions of a shard, and further arguments of its job."""
         tuning = self._tuning
         number, place = ticket["p"], ticket["i"]
@@ -335,7 +340,7 @@ class Evaluations:
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
-    def _probe(self) -> tuple[range, dict[str, Any]]:
+    def _probe(self) -> tuple[slice, dict[str, Any]]:
         """Return the same for a probe, which changes each parameter to its farther bound."""
         values = self._tuning.state.values
         changed = []
@@ -383,7 +388,8 @@ class Evaluations:
         scores: bytes | None = None
         if number == FEATURES:
             assert tuning.features is not None
-            tuning.features.put(shard, places, result.answers or ())
+            with refusing(FEATURES_PLACE, DataFileError):
+                tuning.features.put(shard, places, result.answers or ())
         else:
             scores = result.scores or b""
             function = self._scoring(number).function

@@ -60,9 +60,9 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2405,
-    "competitions": 18727,
+    "competitions": 18607,
     "control": 4207,
-    "datasets": 2226,
+    "datasets": 2223,
     "demo": 1392,
     "engines": 3946,
     "execution": 3794,

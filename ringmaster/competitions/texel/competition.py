@@ -160,8 +160,7 @@ class TexelCompetition(Tune):
 
     def _prepare_positions(self) -> None:
         """Read the positions and begin the tune.  Raises SettingError."""
-        if self.positions_file is None:
-            raise SettingError(("positions",), "there is no file for the positions")
+        assert self.positions_file is not None
         from ringmaster.datasets.position_set import build_positions
 
         values = self.values

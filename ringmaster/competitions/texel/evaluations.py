@@ -382,23 +382,19 @@ class Evaluations:
             return msgspec.structs.replace(result, scores=None, answers=None, facts={"hits": hits})
         tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
-        places = range(task.first, task.stop, task.step)
-        own = {"score_key": task.score_key, "shard": shard, "positions": len(places)}
         facts: dict[str, Any] = {}
         scores: bytes | None = None
         if number == FEATURES:
             assert tuning.features is not None
+            rows = range(task.first, task.stop, task.step)
             with refusing(FEATURES_PLACE, DataFileError):
-                tuning.features.put(shard, places, result.answers or ())
+                tuning.features.put(shard, rows, result.answers or ())
         else:
             scores = result.scores or b""
             function = self._scoring(number).function
             if function is not None:
                 texts = positions.texts(shard)
                 scores = scores_of(function, result.answers or (), texts, self._game)
-            if len(scores) != 4 * len(places):
-                detail = f"{len(scores) // 4} of {len(places)} scores were returned"
-                return as_void(result, "protocol", detail)
             if number > 0 and tuning.state.labelling is not None:
                 values = decode_scores(scores)
                 gone = np.isnan(values) & np.isfinite(positions.scores(0, shard))
@@ -417,7 +413,7 @@ class Evaluations:
         played = self._played(task, result)
         if played:
             facts["played"] = played
-        return msgspec.structs.replace(result, **own, scores=scores, answers=None, facts=facts)
+        return msgspec.structs.replace(result, scores=scores, answers=None, facts=facts)
 
     def _complete_probe(self, result: EvaluationResult) -> EvaluationResult:
         """Return the result of a probe with a check of its scores against the labels."""

@@ -67,8 +67,8 @@ PARAMETER = CallOf(
 
 #: Returns centipawns for the side to move, or None, from the engine's answer and the position.
 ScoreFunction = Callable[[str, str], float | None]
-#: Scores by a search.
-_SEARCH = re.compile(r"(depth|nodes) +([1-9]\d{0,9})\Z")
+#: Scores without further arguments.
+_WORD = re.compile(r"(eval|quiescence|(depth|nodes) [1-9]\d{0,9})\Z")
 _WORDS = "'eval', 'quiescence', 'depth N', 'nodes N'"
 
 
@@ -180,11 +180,9 @@ class ScoreSetting(Choice):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str):
             words = " ".join(value.split())
-            if words in ("eval", "quiescence"):
-                return Scoring(ScoreKind(words), text=words)  # type: ignore[arg-type]  # a kind
-            search = _SEARCH.match(words)
-            if search is not None:
-                kind = ScoreKind(search[1], int(search[2]))  # type: ignore[arg-type]  # a kind
+            if _WORD.match(words):
+                name, _, amount = words.partition(" ")
+                kind = ScoreKind(name, int(amount or 0))  # type: ignore[arg-type]  # a kind
                 return Scoring(kind, text=words)
             return context.refuse(path, f"{shown(value)} is not a valid score", self.describe())
         if callable(value) and not isinstance(value, Call):

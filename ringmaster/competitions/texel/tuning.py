@@ -275,8 +275,7 @@ class Tuning:
         if first is None or not first.complete or not all(extra.complete for extra in extras):
             return Reaction("", save=True)
         if self.features is not None and not self.features_are_known:
-            matrix = self.features.existing() or self.features.finish(self.shards.total)
-            self._set_features(matrix)
+            self._set_features(self.features.finish(self.shards.total))
         positions = self.labelled
         before, state.labelling = state.labelling, positions.label()
         known = [] if before is None else before.scales()

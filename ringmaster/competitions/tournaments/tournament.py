@@ -418,8 +418,8 @@ class Tournament(Competition):
             if set(matchup.codes) != set(tally.players):
                 raise StateRefused(
                     f"matchup {id} was played between {' and '.join(tally.players)}, the control "
-                    f"file has {' and '.join(matchup.codes)} now; put it back, give the new "
-                    "matchup another id, or use reset",
+                    f"file has {' and '.join(matchup.codes)} now; put it back, add the new "
+                    "matchup at the end or with another id, or use reset",
                     ("matchups", [*self.matchups].index(id))
                     if not self.rosters
                     else self.rosters[:1],

@@ -206,15 +206,12 @@ class TexelCompetition(Tune):
     def _notices(self) -> list[str]:
         notes = [] if self._verifying or self.tuning.state.told else self.tuning.state.notes
         lines = [note for note in notes if note not in self._said]
-        positions = self.tuning.positions
-        if not self._verifying and positions is not None:
+        if not self._verifying and self.tuning.positions is not None:
             if self.values["validation"] == 0:
                 lines.append(
                     "validation = 0: nothing is held out; the tune cannot stop early, and the "
                     "improvement is measured on the tuned positions"
                 )
-            elif positions.file.validation == 0:
-                lines.append("there are too few games for validation; nothing is held out")
             if not self.tuning.state.told:
                 lines += [*self._starts_on_bounds(), *self._report().plan()]
         return lines + self.closing.notices(self._standing())

@@ -151,20 +151,12 @@ def record_probe(
     """Record the results of a probe in the state."""
     if ticket["n"] == state.probe_out:
         state.probe_out = None
-    codes = state.settings.codes
-    moved, problem = result.facts.get("moved"), str(result.facts.get("problem") or "")
-    if not problem and moved and not any(moved):
-        named = ", ".join(codes[:5]) + ("…" if len(codes) > 5 else "")
-        problem = (
-            f"the engine's scores do not change with any parameter ({named}): check that the "
-            "parameters belong to the evaluation, and that `score` requests it"
-        )
-    if problem:
+    if problem := result.facts["problem"]:
         state.facts = None
         return Reaction("probe: these settings cannot be tuned", halt=problem, save=True)
     state.facts = dict(result.facts)
     state.probe_due = False
-    line, *notes = probe_lines(state.facts, codes, scoring)
+    line, *notes = probe_lines(state.facts, state.settings.codes, scoring)
     return Reaction(line, notes=tuple(notes), save=True)
 
 
@@ -420,7 +412,7 @@ class Evaluations:
         if result.scores is None:
             return result
         problem, warning = self._tuning.labelled.check_probed(decode_scores(result.scores))
-        facts = {**result.facts, "problem": result.facts.get("problem") or problem}
+        facts = {**result.facts, "problem": result.facts["problem"] or problem}
         return msgspec.structs.replace(result, scores=None, facts={**facts, "warning": warning})
 
     def _played(self, task: EvaluationJob, result: EvaluationResult) -> dict[str, list[Any]]:

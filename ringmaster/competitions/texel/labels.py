@@ -262,8 +262,6 @@ class LabelledPositions:
         """
         file, target = self.file, self._target
         train = slice(0, file.train)
-        if file.train == 0:
-            raise SettingError(("positions",), "there is no position to tune on")
         results = file.result[train][np.isfinite(file.result[train])]
         if target.needs_teacher and not np.isfinite(file.teacher[train]).any():
             raise SettingError(

@@ -336,8 +336,6 @@ class Tuning:
         for step in optimiser.course:
             if tuple(step.theta) == tuple(best) and step.train is not None:
                 state.best = Errors(step.train, step.validation)
-        if optimiser.problem:
-            notes.append(optimiser.problem)
         if optimiser.finished() and not state.calibration:
             notes += self._finish()
         state.done = self._is_over() and not state.open

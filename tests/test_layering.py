@@ -60,9 +60,9 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2405,
-    "competitions": 18550,
+    "competitions": 18415,
     "control": 4207,
-    "datasets": 2226,
+    "datasets": 2223,
     "demo": 1392,
     "engines": 3946,
     "execution": 3794,
@@ -80,7 +80,7 @@ BUDGET = {
     "server": 617,
     "stats": 939,
     "storage": 3372,
-    "tuners": 7772,
+    "tuners": 7763,
 }
 
 

@@ -287,11 +287,6 @@ class TexelState(msgspec.Struct):
     void_kinds: VoidKinds = {}
 
     @property
-    def void(self) -> int:
-        """Void evaluations."""
-        return sum(sum(reasons.values()) for reasons in self.void_kinds.values())
-
-    @property
     def passes(self) -> int:
         """Completed passes, including those before restarts."""
         return self.told_before + self.told

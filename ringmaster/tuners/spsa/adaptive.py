@@ -48,7 +48,7 @@ PROBES, PROBED = 12.0, 6
 #: that count with its probes.
 MOST_LOST, HARMLESS = 0.25, 8.0
 #: Results of widths given up count less and less until the others have this share of their weight.
-LEFT_OUT = 0.125
+LEFT_OUT = 0.03
 #: θ leaves the start from this r on, with this slope.
 LEAVING, RAMP = 0.6, 2.0
 #: Standard errors by which the results of a narrower width contradict the fit.

@@ -233,7 +233,7 @@ def test_estimates_after_ten_million_games_keep_their_precision() -> None:
     weight = games * d * d
     spread = weight * m * m
     score = weight * beta * o
-    memory["sums"][0, :, 0] = [weight, 0, spread, score, -beta * spread, games, score / d]
+    memory["sums"][0, :, 0] = [weight, 0, spread, score, -beta * spread]
     memory["totals"][:] = [games / 2, games, 0.4 * games]
     assert method.estimate(memory)[0] == pytest.approx(50.5, abs=0.05)
     (interval,) = method.intervals(memory)

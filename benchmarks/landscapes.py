@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ringmaster.model.parameters import Scale, TunedParameter
 from ringmaster.tuners.simulation import Draws, EloModel, FixedDraws, Shaped
 from ringmaster.tuners.space import Array, Space
 
@@ -49,13 +51,29 @@ class Landscape:
     @property
     def optimum(self) -> Array:
         """Values of the strongest player, (n,); possibly outside the bounds."""
-        return self.elo.optimum  # type: ignore[attr-defined]  # of each model here
+        return self.elo.optimum
 
 
-def _space(start: Any, *, integer: bool = False) -> Space:
-    start = np.asarray(start, dtype=np.float64)
-    n = len(start)
-    return Space(start, np.zeros(n), np.full(n, 2 * HALF), np.full(n, integer))
+def _space(
+    start: Any,
+    *,
+    integer: bool = False,
+    low: float = 0.0,
+    high: float = 2 * HALF,
+    scale: Scale = "linear",
+) -> Space:
+    return Space.of(
+        [
+            TunedParameter(f"x{i}", value, low, high, integer=integer, scale=scale)
+            for i, value in enumerate(np.asarray(start, dtype=np.float64).tolist())
+        ]
+    )
+
+
+def _shaped(e: Any, optimum: Any, start: Any, shape: str, constant: float = 0.0) -> Landscape:
+    e, optimum = np.asarray(e, dtype=np.float64), np.asarray(optimum, dtype=np.float64)
+    model = Shaped(optimum, e, np.full(len(e), HALF), shape, constant)
+    return Landscape(_space(start), model, FixedDraws(0.5))
 
 
 def _quadratic(e: Any, optimum: Any, start: Any, draws: float = 0.5) -> Landscape:
@@ -149,21 +167,12 @@ def _beyond() -> Landscape:
 
 def _lopsided() -> Landscape:
     """Four parameters, eight times as steep above the optimum."""
-    e, n = np.array([4.0, 6, 8, 12]), 4
-    optimum = np.array([55.0, 40, 60, 50])
-    model = Shaped(optimum, e, np.full(n, HALF), "asymmetric", 8.0)
-    return Landscape(_space([35.0, 55, 40, 65]), model, FixedDraws(0.5))
+    return _shaped([4, 6, 8, 12], [55, 40, 60, 50], [35, 55, 40, 65], "lopsided", 8.0)
 
 
 def _ridge() -> Landscape:
     """Two parameters, 100 times as steep across a diagonal as along it."""
-
-    def loss(u: Array) -> Array:
-        across, along = (u[..., 0] - u[..., 1]) ** 2 / 2, (u[..., 0] + u[..., 1]) ** 2 / 2
-        return 400 * across + 4 * along
-
-    optimum = np.array([65.0, 60])
-    return Landscape(_space([25.0, 28]), LossFunction(optimum, loss), FixedDraws(0.5))
+    return _shaped([202, 202], [65, 60], [25, 28], "ridge", 100.0)
 
 
 def _good() -> Landscape:
@@ -185,6 +194,74 @@ def _wide() -> Landscape:
     return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
 
 
+def _power() -> Landscape:
+    """Five parameters with a loss of distance^1.5."""
+    return _shaped([4, 6, 8, 10, 12], [60, 45, 55, 48, 58], [40, 60, 35, 65, 45], "power", 1.5)
+
+
+def _quartic() -> Landscape:
+    """Four parameters with a loss of distance⁴."""
+    return _shaped(np.full(4, 60), [62, 44, 57, 50], [25, 75, 35, 80], "power", 4.0)
+
+
+def _bell() -> Landscape:
+    """Six parameters whose loss saturates at 150 Elo."""
+    weights = np.array([0.5, 1, 1, 2, 2, 3])
+
+    def loss(u: Array) -> Array:
+        lost: Array = 150 * -np.expm1(-(weights * np.square(u)).sum(axis=-1))
+        return lost
+
+    optimum = np.array([55.0, 45, 60, 50, 42, 58])
+    start = np.array([35.0, 60, 45, 62, 50, 48])
+    return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
+
+
+def _logarithmic(scale: Scale) -> Landscape:
+    """Four parameters from 1 to 200 with a loss of their logarithms' distance."""
+    space = _space([50.0] * 4, low=1, high=200, scale=scale)
+    half, four = np.log(200) / 2, np.ones(4)
+    model = Shaped(20 * four, 3 * half**2 * four, half * four, "log", 0.0, four > 0)
+    return Landscape(space, model, FixedDraws(0.5))
+
+
+def _slightly_lopsided() -> Landscape:
+    """Four parameters that start at the optimum, eight times as steep above it."""
+    return _shaped(np.full(4, 10), np.full(4, 50), [49, 50, 49, 50], "lopsided", 8.0)
+
+
+def _cliff() -> Landscape:
+    """Three parameters with a cliff of 300 Elo not far above the optimum."""
+    return _shaped(np.full(3, 12), np.full(3, 60), [35, 70, 30], "cliff", 0.35)
+
+
+def _few_values() -> Landscape:
+    """Six integers of six values."""
+    e, optimum = np.array([2.0, 4, 6, 8, 10, 12]), np.full(6, 3.0)
+    model = Shaped(optimum, e, np.full(6, 2.5))
+    space = _space([1.0, 4, 0, 5, 2, 1], integer=True, low=0, high=5)
+    return Landscape(space, model, FixedDraws(0.5))
+
+
+def _ridges() -> Landscape:
+    """Two pairs of parameters, 20 times as steep across a diagonal as along it."""
+    return _shaped(np.full(4, 42), [60, 55, 45, 50], [40, 38, 62, 60], "ridge", 20.0)
+
+
+def _twenty() -> Landscape:
+    """Twenty weak parameters."""
+    n = 20
+    start, optimum = 50 + 15 * np.cos(2.0 * np.arange(n)), 50 + 15 * np.sin(1.3 * np.arange(n))
+    return _quadratic(np.linspace(0.5, 2, n), optimum, start)
+
+
+def _one_steep() -> Landscape:
+    """Eight parameters, of which one is sixty times as steep as the others."""
+    e = np.full(8, 2.0)
+    e[3] = 120
+    return _quadratic(e, np.full(8, 50.0), [40, 60, 45, 55, 42, 58, 47, 53])
+
+
 FAMILIES: Mapping[str, Callable[[], Landscape]] = {
     "curvatures": _curvatures,
     "rotated": _rotated,
@@ -199,4 +276,15 @@ FAMILIES: Mapping[str, Callable[[], Landscape]] = {
     "ridge": _ridge,
     "good": _good,
     "wide": _wide,
+    "power": _power,
+    "quartic": _quartic,
+    "bell": _bell,
+    "log": partial(_logarithmic, "linear"),
+    "log scale": partial(_logarithmic, "log"),
+    "good lopsided": _slightly_lopsided,
+    "cliff": _cliff,
+    "six values": _few_values,
+    "ridges": _ridges,
+    "twenty": _twenty,
+    "one steep": _one_steep,
 }

@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from common import show_figures
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
-from ringmaster.positions import FeatureFile, FeatureWriter
+from ringmaster.positions import FeatureFile
+from ringmaster.positions.feature_file import write_features
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.fitting import Fitter
-from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring
+from ringmaster.tuners.texel.features import FeatureModel, wiring_of
 from ringmaster.tuners.texel.loss import Loss
 
 SCALE = 200.0
@@ -50,7 +50,8 @@ def make(folder: Path, positions: int, features: int) -> FeatureFile:
     """Write a feature file of random counts."""
     rng = np.random.default_rng(1)
     names = [f"feature{i}" for i in range(features)]
-    with FeatureWriter(folder / "features", names, positions, "", phase=True) as writer:
+
+    def blocks() -> Iterator[tuple[Any, Any]]:
         for first in range(0, positions, _CHUNK):
             n = min(_CHUNK, positions - first)
             lengths = np.clip(rng.poisson(OCCURRING, n), 1, features)
@@ -60,11 +61,12 @@ def make(folder: Path, positions: int, features: int) -> FeatureFile:
             )
             columns = columns[columns < features]
             values = rng.integers(1, 4, len(columns)) * rng.choice([-1, 1], len(columns))
-            phase = rng.integers(0, 25, n) / 24
             indptr = np.concatenate([[0], np.cumsum(lengths)])
             counts = csr_array((values, columns, indptr), shape=(n, features))
-            writer.add(np.arange(first, first + n), counts, phase)
-        writer.finish()
+            phase = csr_array(rng.integers(0, 25, (n, 1)) / 24)
+            yield np.arange(first, first + n), hstack([counts, phase], format="csr")
+
+    write_features(folder / "features", names, positions, "", blocks(), phase=True)
     return FeatureFile(folder / "features")
 
 
@@ -140,12 +142,15 @@ def main() -> None:
         figures["feature file, MB"] = matrix.path.stat().st_size / 1e6
         figures["features a position"] = len(matrix.values) / n
         codes = [f"{name}_{half}" for name in matrix.names for half in ("mg", "eg")]
-        wiring = Wiring.of(matrix.names, codes, tapered=True)
+        wiring = wiring_of(matrix.names, codes, tapered=True)
         rng = np.random.default_rng(2)
         true = rng.normal(0, 20, len(codes))
         ones = np.ones(n, dtype=np.float32)
         games = (np.arange(n) // 15).astype(np.uint32)
+        start = np.zeros(len(codes))
+        space = Space(start, start - 500, start + 500, np.zeros(len(codes), dtype=np.bool_))
         model = FeatureModel(
+            space,
             matrix,
             wiring,
             ones * 0,
@@ -184,20 +189,16 @@ def main() -> None:
 
 def fits(model: FeatureModel, start: Any, true: Any) -> dict[str, float]:
     """Time a fit."""
-    count = len(start)
-    space = Space(start, start * 0 - 500, start * 0 + 500, np.zeros(count, dtype=np.bool_))
-    fitter = Fitter(model, space, space.minimum, space.maximum)
     begin = time.perf_counter()
-    (point,) = fitter.path([0.0], start)
+    (point,) = model.path([0.0], start)
     figures = {
         "fit: seconds": time.perf_counter() - begin,
-        "fit: gradients of all positions": point.gradients,
         "fit: distance from the true weights, cp (rms)": float(
             np.sqrt(np.square(point.theta - true).mean())
         ),
     }
     begin = time.perf_counter()
-    model.curvature(point.theta)
+    _ = model.quadratic(point.theta, by_game=True).estimate
     figures["intervals: seconds"] = time.perf_counter() - begin
     return figures
 

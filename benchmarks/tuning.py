@@ -1,20 +1,24 @@
 """Compare the tuners on families of landscapes: Elo lost after a number of games.
 
     python benchmarks/tuning.py [--families curvatures ridge …] [--tuners adaptive clop …]
-        [--games 500 2000 10000] [--replicates 8] [--in-flight 1] [--seed 1] [-j 1]
+        [--games 500 2000 10000] [--replicates 24] [--few 8] [--in-flight 1] [--seed 1] [-j 1]
         [--plot regret.svg]
 
-Each tune is a competition that issues games and records results as in a run; only the games
-are simulated (`benchmarks/landscapes.py`).  "oracle" is classic SPSA with the best pair of a grid
-of gains for each cell, chosen afterwards.  Prints the median Elo lost by the estimate with its
-quartiles, the tuner's own CPU time for a game, and the size of its state.
+"adaptive" is the default method; "fishtest" is classic SPSA with the gains that its users mostly
+take, c_end a twentieth of the range and r_end 0.002; "oracle" is classic SPSA with the best pair
+of a grid of gains for each cell, chosen afterwards.  They are simulated many tunes at a time.
+Tunes of the others, --few of them, are competitions that issue games and record results as in a
+run.  Only the games are simulated (`benchmarks/landscapes.py`).
+
+Prints the median Elo lost by the estimate with its quartiles and the share of tunes that end more
+than 0.5 Elo below their start, after each number of games; and, of one tune as a competition, the
+tuner's own CPU time for a game and the size of its state.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import sys
 import time
 from collections import deque
@@ -33,7 +37,9 @@ from benchmarks.landscapes import FAMILIES, Landscape
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.tuners.simulation import SimulatedPlayers, SimulatedTune, simulate
-from ringmaster.tuners.spsa.method import Classic, GainMethod
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.method import Classic, GainMethod, Method
 from ringmaster.tuners.spsa.perturbation import Counting
 from tests.competitions.settings_of import call, make, uci
 
@@ -57,15 +63,14 @@ class Measured(NamedTuple):
 
 def _tune(type_name: str, landscape: Landscape, seed: int, **settings: Any) -> Any:
     space = landscape.space
+    columns = [space.values(each) for each in (space.start, space.minimum, space.maximum)]
     parameters = []
     for i, integer in enumerate(space.integer):
         of_kind = int if integer else float
-        ends = {"start": space.start[i], "min": space.minimum[i], "max": space.maximum[i]}
-        kind: dict[str, Any] = {"integer": bool(integer)}
-        if type_name == "clop_tuner":
-            kind = {"type": "IntegerParameter" if integer else "LinearParameter"}
-        values = {name: of_kind(value) for name, value in ends.items()}
-        parameters.append(call("Parameter", f"x{i}", **values, **kind))
+        ends = zip(("start", "min", "max"), columns, strict=True)
+        values = {name: of_kind(column[i]) for name, column in ends}
+        scale = "log" if space.is_logarithmic(i) else "linear"
+        parameters.append(call("Parameter", f"x{i}", **values, integer=bool(integer), scale=scale))
     return make(
         type_name,
         game="chess",
@@ -117,8 +122,9 @@ def play(name: str, family: str, games: Sequence[int], in_flight: int, seed: int
     landscape = FAMILIES[family]()
     tune = TUNERS[name](landscape, games[-1], seed)
     codes = [f"x{i}" for i in range(len(landscape.space))]
-    best = landscape.elo.loss(landscape.space.clip(landscape.optimum))
-    start = dict(zip(codes, landscape.space.start.tolist(), strict=True))
+    space = landscape.space
+    best = landscape.elo.loss(space.values(space.clip(space.theta(landscape.optimum))))
+    start = dict(zip(codes, space.values(space.start).tolist(), strict=True))
     luck = np.random.default_rng([seed, 7]).random(games[-1])
 
     def loss(values: dict[str, Any]) -> float:
@@ -159,56 +165,69 @@ def play(name: str, family: str, games: Sequence[int], in_flight: int, seed: int
     return Measured(at, 1000 * spent / max(completed, 1), size)
 
 
-def classic(
-    landscape: Landscape, c: float, r: float, games: int, replicates: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Elo lost by classic SPSA: by the last θ, and by the mean of the last half.
+def simulated(
+    method: Method, landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the Elo lost by tunes of one length at each number of games, (games, tunes): by the
+    last θ, by the mean of its last half, and by the estimate."""
+    space = landscape.space
+    best = landscape.elo.loss(space.values(space.clip(space.theta(landscape.optimum))))
+    players = SimulatedPlayers(landscape.elo, landscape.draws)
+    tune = SimulatedTune(method, games[-1] // 2, Counting(), in_flight=arguments.in_flight)
+    points = [number / games[-1] for number in games]
+    course = simulate(tune, players, arguments.replicates, seed=arguments.seed, points=points)
+    return course.last - best, course.mean - best, course.estimate - best
+
+
+def classic(space: Space, c: float, r: float, games: int) -> Method:
+    """Return classic SPSA.
 
     c, r  perturbation in half ranges and apply factor at the end
     """
-    space, iterations = landscape.space, games // 2
-    best = float(landscape.elo.loss(space.clip(landscape.optimum)))
-    gains = Classic(
-        c * space.width / 2,
-        np.full(len(space), r),
-        iterations,
-        0.602,
-        0.101,
-        0.1 * iterations,
-        space.least_c,
-    )
-    tune = SimulatedTune(GainMethod(space, gains), iterations, Counting())
-    players = SimulatedPlayers(landscape.elo, landscape.draws)
-    course = simulate(tune, players, replicates, seed=seed)
-    return course.last[-1] - best, course.mean[-1] - best
+    N = games // 2
+    c_end, r_end = c * space.width / 2, np.full(len(space), r)
+    return GainMethod(space, Classic(c_end, r_end, N, 0.602, 0.101, 0.1 * N, space.least_c))
 
 
-def best_gains(
-    landscape: Landscape, games: int, replicates: int, seed: int
-) -> tuple[float, float, int]:
-    """Return c, r and the estimate of `classic` whose median loss is least on a grid."""
-    medians = {
-        (c, r, i): float(np.median(lost))
-        for c, r in itertools.product(PERTURBATIONS, FACTORS)
-        for i, lost in enumerate(classic(landscape, c, r, games, replicates, seed))
-    }
-    return min(medians, key=lambda key: medians[key])
+def adaptive(landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace) -> Any:
+    """Return the Elo lost by the default method, (games, tunes)."""
+    return simulated(Adaptive(landscape.space), landscape, games, arguments)[-1]
 
 
-def oracle(family: str, games: int, replicates: int, seed: int) -> list[float]:
-    """Return the Elo lost by classic SPSA with the best gains of a grid."""
-    landscape = FAMILIES[family]()
-    c, r, which = best_gains(landscape, games, replicates, seed)
-    lost = classic(landscape, c, r, games, replicates, seed)[which]
-    return [float(value) for value in lost]
+def fishtest(landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace) -> Any:
+    """Return the Elo lost by classic SPSA with the usual gains, (games, tunes)."""
+    methods = [(n, classic(landscape.space, 0.1, 0.002, n)) for n in games]
+    return np.array([simulated(one, landscape, [n], arguments)[0][0] for n, one in methods])
 
 
-def _job(job: tuple[str, str, Sequence[int], int, int, int]) -> list[Measured]:
-    name, family, games, in_flight, replicates, seed = job
-    if name == "oracle":
-        columns = [oracle(family, number, replicates, seed) for number in games]
-        return [Measured(list(lost), math.nan, 0) for lost in zip(*columns, strict=True)]
-    return [play(name, family, games, in_flight, seed + i) for i in range(replicates)]
+def oracle(landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace) -> Any:
+    """Return the Elo lost by classic SPSA with the best gains of a grid, (games, tunes)."""
+    best = []
+    for n in games:
+        grid = [
+            lost[0]
+            for c, r in itertools.product(PERTURBATIONS, FACTORS)
+            for lost in simulated(classic(landscape.space, c, r, n), landscape, [n], arguments)[:2]
+        ]
+        best.append(min(grid, key=lambda lost: float(np.median(lost))))
+    return np.array(best)
+
+
+SIMULATED = {"adaptive": adaptive, "fishtest": fishtest, "oracle": oracle}
+
+
+def _job(job: tuple[str, str, Sequence[int], argparse.Namespace]) -> tuple[Any, list[Measured]]:
+    """Return the Elo lost by some tunes of a tuner, (games, tunes), and its competitions."""
+    name, family, games, arguments = job
+    runs: list[Measured] = []
+    if name in TUNERS:
+        few = 1 if name in SIMULATED else arguments.few
+        at = [games[0], min(10_000, games[-1])] if name in SIMULATED else games
+        seeds = range(arguments.seed, arguments.seed + few)
+        runs = [play(name, family, at, arguments.in_flight, seed) for seed in seeds]
+    if name in SIMULATED:
+        return SIMULATED[name](FAMILIES[family](), games, arguments), runs
+    return np.array([one.lost for one in runs]).T, runs
 
 
 def plot(path: str, games: Sequence[int], curves: dict[str, dict[str, np.ndarray]]) -> None:
@@ -243,20 +262,20 @@ def plot(path: str, games: Sequence[int], curves: dict[str, dict[str, np.ndarray
     figure.savefig(path, dpi=70)
 
 
-def _digits(elo: float, count: int = 2) -> str:
-    """Return Elo with a number of digits, without exponents."""
-    return f"{elo:.0f}" if not 0.0005 <= elo < 100 else f"{elo:.{count}g}"
+def _digits(elo: float) -> str:
+    """Return Elo with two digits, without exponents."""
+    return f"{elo:.0f}" if not 0.0005 <= elo < 100 else f"{elo:.2g}"
 
 
 def main() -> None:
     """Print a row for each family and tuner."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    tuners = [*dict.fromkeys([*SIMULATED, *TUNERS])]
     parser.add_argument("--families", nargs="+", default=[*FAMILIES], choices=FAMILIES)
-    parser.add_argument(
-        "--tuners", nargs="+", default=[*TUNERS, "oracle"], choices=[*TUNERS, "oracle"]
-    )
+    parser.add_argument("--tuners", nargs="+", default=tuners, choices=tuners)
     parser.add_argument("--games", type=int, nargs="+", default=[500, 2000, 10_000])
-    parser.add_argument("--replicates", type=int, default=8)
+    parser.add_argument("--replicates", type=int, default=24, help="simulated tunes")
+    parser.add_argument("--few", type=int, default=8, help="tunes as competitions")
     parser.add_argument("--in-flight", type=int, default=1, help="games in progress")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plot", help="picture of the curves")
@@ -264,24 +283,29 @@ def main() -> None:
     arguments = parser.parse_args()
     games = sorted(arguments.games)
     jobs = [
-        (name, family, games, arguments.in_flight, arguments.replicates, arguments.seed)
+        (name, family, games, arguments)
         for family in arguments.families
         for name in arguments.tuners
     ]
-    heads = "".join(f"{number:>24,}" for number in games)
-    print(f"{'landscape':12} {'tuner':9}{heads}{'ms a game':>11}{'state, KB':>11}")
+    heads = "".join(f"{number:>27,}" for number in games)
+    print(f"{'landscape':14}{'tuner':9}{heads}{'ms a game':>11}{'state, KB':>11}")
     curves: dict[str, dict[str, np.ndarray]] = {}
     with ProcessPoolExecutor(arguments.j) as pool:
-        for (name, family, *_), measured in zip(jobs, pool.map(_job, jobs), strict=True):
-            lost = np.array([one.lost for one in measured])
-            curves.setdefault(family, {})[name] = lost
+        for (name, family, *_), (lost, runs) in zip(jobs, pool.map(_job, jobs), strict=True):
+            curves.setdefault(family, {})[name] = lost.T
+            space, elo = FAMILIES[family]().space, FAMILIES[family]().elo
+            optimum = space.clip(space.theta(FAMILIES[family]().optimum))
+            start = elo.loss(space.values(space.start)) - elo.loss(space.values(optimum))
             cells = ""
-            for low, middle, high in np.quantile(lost, [0.25, 0.5, 0.75], axis=0).T:
-                cells += f"{_digits(middle, 3)} ({_digits(low)} to {_digits(high)})".rjust(24)
-            cost = np.mean([one.milliseconds for one in measured])
-            size = max(one.size for one in measured) / 1000
-            tail = "" if name == "oracle" else f"{cost:11.3f}{size:11.1f}"
-            print(f"{family:12} {name:9}{cells}{tail}", flush=True)
+            for one in lost:
+                low, middle, high = np.quantile(one, [0.25, 0.5, 0.75])
+                worse = f"{(one > start + 0.5).mean():4.0%}"
+                cells += f"{_digits(middle)} ({_digits(low)}–{_digits(high)}) {worse}".rjust(27)
+            tail = ""
+            if runs:
+                cost = np.mean([run.milliseconds for run in runs])
+                tail = f"{cost:11.3f}{max(run.size for run in runs) / 1000:11.1f}"
+            print(f"{family:14}{name:9}{cells}{tail}", flush=True)
     if arguments.plot:
         plot(arguments.plot, games, curves)
 

@@ -22,7 +22,7 @@ players = {"gnugo-l5": gnugo(5)}
 opponent = "gnugo-l5"
 
 parameters = [
-    Parameter("level", type="IntegerParameter", min=0, max=10),
+    Parameter("level", min=0, max=10, integer=True),
 ]
 
 

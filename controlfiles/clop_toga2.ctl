@@ -28,8 +28,8 @@ opponent = ["toga2", "glaurung"]
 
 parameters = [
     # min and max are the engine's own bounds
-    Parameter("Material", type="IntegerParameter", min=0, max=400),
-    Parameter("PieceActivity", type="IntegerParameter", min=0, max=400,
+    Parameter("Material", min=0, max=400, integer=True),
+    Parameter("PieceActivity", min=0, max=400, integer=True,
               option="Piece Activity"),
 ]
 

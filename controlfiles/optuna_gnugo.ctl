@@ -28,7 +28,7 @@ parameters = [
     Parameter("way", start="classic", choices=["classic", "monte-carlo"]),
     Parameter("level", start=3, min=1, max=8, integer=True),
     Parameter("cosmic", start=False, choices=[False, True], only_if={"way": "classic"}),
-    Parameter("simulations", start=200, min=50, max=2000, log=True, integer=True,
+    Parameter("simulations", start=200, min=50, max=2000, scale="log", integer=True,
               only_if={"way": "monte-carlo"}),
 ]
 

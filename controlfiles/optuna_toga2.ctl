@@ -40,7 +40,7 @@ parameters = [
     weight("Passed Pawns", 20),
     Parameter("Toga Lazy Eval", start=True, choices=[True, False]),
     # without lazy evaluation, its margins do not exist
-    Parameter("Toga Lazy Eval Margin", start=40, min=20, max=900, integer=True, log=True,
+    Parameter("Toga Lazy Eval Margin", start=40, min=20, max=900, integer=True, scale="log",
               only_if={"Toga Lazy Eval": True}),
     Parameter("Toga Lazy Eval Mobility Margin", start=20, min=20, max=900, step=20,
               integer=True, only_if={"Toga Lazy Eval": True}),

@@ -129,10 +129,10 @@ class ReportedConditions:
 
     def _player(self, contestant: Contestant) -> dict[str, Any]:
         """Return a row of the listing of players."""
-        player, ids = contestant.player, contestant.matchups
+        player, ids, clock = contestant.player, contestant.matchups, contestant.clock
         facts, hash = self.builds.shown(player.code), given_option(player, HASH)
         limits = ", ".join(
-            filter(None, (describe_limits(player), "ponders" if player.ponder else ""))
+            filter(None, (clock or describe_limits(player), "ponders" if player.ponder else ""))
         )
         if ids:
             limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
@@ -144,7 +144,7 @@ class ReportedConditions:
             "command": list(player.command),
             "matchups": list(ids) or None,
             "limits": {
-                "time_control": player.time_control and str(player.time_control),
+                "time_control": clock or (player.time_control and str(player.time_control)),
                 "move_time": player.move_time,
                 "nodes": player.nodes,
                 "depth": player.depth,

@@ -150,7 +150,7 @@ class Reference:
                 "",
             )
         anchor = f"{type_name}.{kind}" if type_name else kind
-        yield from _arguments(own, anchor, kind)
+        yield from _arguments(own, anchor, f"{kind}.{type_name}" if type_name else kind)
 
 
 def _text(setting: Setting) -> tuple[str, str, str, str]:

@@ -151,7 +151,7 @@ competition_type = "clop_tuner"
 """
     + _CANDIDATES
     + """
-parameters = [Parameter("strength", type="IntegerParameter", min=300, max=700)]
+parameters = [Parameter("strength", min=300, max=700, integer=True)]
 number_of_games = {games}
 """
 )

@@ -100,7 +100,11 @@ def test_examples_of_the_reference_are_valid(type_name: str, tmp_path: Path) -> 
     calls = calls_in(competition.table)
     names: dict[str, Any] = {kind: caller(call) for kind, call in calls.items()}
     entries = [(type_name, setting) for setting in competition.table]
-    entries += [(kind, setting) for kind, call in calls.items() for setting in call.settings]
+    entries += [
+        (f"{kind}.{type_name}", setting)
+        for kind, call in calls.items()
+        for setting in call.settings
+    ]
     context = Context(tmp_path)
     for owner, setting in entries:
         if setting.default is not INHERITED:

@@ -173,7 +173,10 @@ def test_program_without_arguments_prints_its_help_as_an_error(
         (["shwo", "x.ctl"], "there is no verb 'shwo'; did you mean `show`?"),
         (["resume", "x.ctl"], "there is no verb 'resume'; did you mean `run`?"),
         (["x.ctl", "--jobs", "4"], "there is no option --jobs; did you mean --parallel?"),
-        (["x.ctl", "--concurrency", "4"], "not of run; did you mean --parallel?"),
+        (
+            ["x.ctl", "--concurrency", "4"],
+            "there is no option --concurrency; did you mean --parallel?",
+        ),
         (["x.ctl", "fly"], "there is no verb 'fly'; `ringmaster help` lists the verbs"),
         (["x.ctl", "new"], "new has no control file"),
         (["-q"], "a control file is missing: ringmaster run FILE.ctl"),

@@ -39,13 +39,19 @@ HEAVY = {
         "lark",
         "matplotlib",
     ),
-    *("multiprocessing", "numpy", "psutil", "pyarrow", "pyffish", "rsshogi", "scipy"),
+    *("multiprocessing", "numpy", "psutil", "pyarrow", "pyffish", "rsshogi", "scipy", "sklearn"),
     *("starlette", "subprocess", "tabulate", "uvicorn"),
 }
 #: Forbidden packages that need not be installed.
-OPTIONAL = {"cshogi", "pyarrow", "pyffish"}
+OPTIONAL = {"cshogi", "pyarrow", "pyffish", "sklearn"}
 #: Competition types with tuners that use NumPy.
 WITH_ARRAYS = ("clop_tuner", "optuna_tuner", "spsa", "texel")
+#: Packages that scikit-learn brings in for the estimates of an optuna_tuner, some of them only
+#: where pandas is installed.
+WITH_SKLEARN = {
+    *("asyncio", "email", "multiprocessing", "psutil", "pyarrow", "scipy", "sklearn"),
+    "subprocess",
+}
 
 _PLAYERS = PLAYOFF.partition("number_of_games")[0]
 SOURCES = {
@@ -105,6 +111,8 @@ def test_show_imports_no_slow_package(kind: str, tmp_path: Path) -> None:
     heavy = HEAVY - {"tabulate"}
     if kind in WITH_ARRAYS:
         heavy -= {"numpy"}
+    if kind == "optuna_tuner":
+        heavy -= WITH_SKLEARN
     assert imported(str(control), "show") & heavy == set()
     done = ringmaster(control, "-j", "2", "-g", "40")
     assert (done.returncode, done.stderr) == (0, "")

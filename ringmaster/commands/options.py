@@ -317,8 +317,8 @@ OPTIONS: tuple[Option, ...] = (
         Option(
             "-j --parallel N",
             {
-                **dict.fromkeys(("run", "verify", "check", "plan"), _AT_A_TIME),
-                "simulate": "use N processes (default 1)",
+                **dict.fromkeys(_PLAYING_OR_CHECK, _AT_A_TIME),
+                **dict.fromkeys(_FORECASTS, f"in the real run, {_AT_A_TIME}"),
             },
             values.POSITIVE,
             verbs=(*_PLAYING_OR_CHECK, *_FORECASTS),
@@ -452,11 +452,6 @@ OPTIONS: tuple[Option, ...] = (
             values.SHARE,
         ),
         Option(
-            "--concurrency N",
-            "games in progress in the real run, its -j (default: `parallel` of the control file)",
-            values.POSITIVE,
-        ),
-        Option(
             "--seed N",
             "seed of the random numbers (default 0)",
             values.INTEGER,
@@ -473,19 +468,14 @@ OPTIONS: tuple[Option, ...] = (
             Option("--replicates N", "simulate N tunes (default 100)", values.POSITIVE),
             Option(
                 "--elo-model MODEL",
-                "quadratic (default), power:1.5, saturating:0.5, asymmetric:4, spsa_tuner, or "
-                "clop-log, clop-flat, clop-power, clop-angle, clop-rosenbrock, clop-correlated",
+                "shape of the loss: quadratic (default), log, lopsided:8, cliff:0.67, ridge:20, "
+                "power:1.5, saturating:0.5 or spsa_tuner; without a number these numbers",
             ),
             Option("--draw-model MODEL", "fixed (default), bayeselo, davidson"),
             Option(
                 "--bias ELO",
                 "standard deviation of an opening's advantage for one side (default 0)",
                 values.NOT_NEGATIVE,
-            ),
-            Option(
-                "--correlation R",
-                "interaction of two parameters' errors (default 0)",
-                values.CORRELATION,
             ),
         ),
     ),

@@ -62,7 +62,6 @@ PLIES = Value(_integer(0, 99_999), "a number of plies", "16")
 NOT_NEGATIVE = Value(_number(0.0, 1e6), "a number from 0 to a million", "2.5")
 ABOVE_ZERO = Value(_number(1e-9, 1e9), "a number above 0", "1.5")
 SHARE = Value(_number(0.0, 0.999), "a number from 0 to 0.999", "0.6")
-CORRELATION = Value(_number(-1.0, 1.0), "a number from -1 to 1", "0.5")
 
 
 #: A number of positions, 0 for `all`.

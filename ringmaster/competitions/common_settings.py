@@ -91,10 +91,16 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
 
         A player without limits gets all of `defaults` that it does not switch off; one with
         limits keeps only its own.
+        With `time_controls` it has the first one, which games replace by theirs.
         Options are added by name, without regard to case; the player's own values win.
+        Raises SettingError for a limit beside `time_controls`.
         """
         values = dict(self.values)
-        if not self.has_limits:
+        if controls := defaults.get("time_controls"):
+            if error := contradiction(values):
+                raise error
+            values["time_control"] = TimeControl.parse(next(iter(controls)))
+        elif not self.has_limits:
             inherited = (name for name in LIMIT_NAMES if name not in self.switched_off)
             values |= {name: defaults.get(name) for name in inherited}
         if defaults.get("options"):
@@ -130,6 +136,15 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
                 f"one of {', '.join(LIMIT_NAMES)}, here or at the top level for all players",
             )
         return player
+
+
+def contradiction(values: Mapping[str, Any]) -> SettingError | None:
+    """Return an error for the first limit of moves, which contradicts `time_controls`."""
+    for name in LIMIT_NAMES:
+        if values.get(name) is not None:
+            text = f"{name} contradicts time_controls, which set the clocks of both sides"
+            return SettingError((name,), text, f"no {name} here, or no time_controls")
+    return None
 
 
 def merged_options(
@@ -462,7 +477,10 @@ def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> Play
         raise SettingError(
             path, f"there is no player {shown(code)}", nearest(str(code), known) if known else ""
         )
-    return players[code].with_defaults(values)
+    try:
+        return players[code].with_defaults(values)
+    except SettingError as error:
+        raise error.under("players", code) from None
 
 
 #: Settings of every competition type, without `competition_type` itself.

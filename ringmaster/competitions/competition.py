@@ -216,10 +216,12 @@ class Contestant(msgspec.Struct, frozen=True):
     """A player in reports; all candidates of a tune are one contestant.
 
     matchups  ids of its matchups, if others give it other limits or options; else ()
+    clock     its clocks in words if it has several, else ""
     """
 
     player: Player
     matchups: tuple[str, ...] = ()
+    clock: str = ""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

@@ -230,9 +230,16 @@ def added_up(players: tuple[str, str], tallies: Sequence[Tally]) -> Tally:
     return total
 
 
-def tally_of(tallies: dict[str, Tally], players: tuple[str, str]) -> Tally:
-    """Return the tally of two players of a tune, made at their first game."""
-    return tallies.setdefault(" v ".join(players), Tally(players))
+#: Before the time control in keys of tallies.
+AT = " at "
+
+
+def tally_of(tallies: dict[str, Tally], players: tuple[str, str], control: str = "") -> Tally:
+    """Return the tally of two players of a tune, made at their first game.
+
+    control  time control of the games, "" for the players' own
+    """
+    return tallies.setdefault(" v ".join(players) + (control and AT + control), Tally(players))
 
 
 def void_of(tallies: Iterable[Tally], contestant_of: Callable[[str], str] = str) -> VoidKinds:

@@ -72,6 +72,7 @@ class Features:
         Raises DataFileError for a missing source.
         """
         self._source, self._positions, self._target = source, positions, target
+        self.version = version
         self._wanted = Wanted(names, phase=phase, unnamed=unnamed)
         inputs: list[Any] = [_VERSION, positions.key, len(positions)]
         inputs += [self._wanted.names, phase, unnamed, version]
@@ -160,10 +161,6 @@ class Features:
         if ignored:
             share = f"{ignored:,} of {read:,}"
             say(f"{share} rows of features are of positions that are not in the set")
-
-    def missing(self, shards: int) -> list[int]:
-        """Return the missing numbers of the shards 0, 1, …."""
-        return [shard for shard in range(shards) if not self._path(shard).exists()]
 
     def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
         """Store an engine's answers to the positions `rows` of the position file.

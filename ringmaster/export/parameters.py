@@ -25,7 +25,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import RIGHT, Table
 from ringmaster.model.settings import Call
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files.entries import Entry, PowerOfTwo, plain
+from ringmaster.parameter_files.entries import Entry, plain
 from ringmaster.parameter_files.formats import FORMATS as FILE_FORMATS
 from ringmaster.parameter_files.formats import write_file
 from ringmaster.reporting.tables import render_table
@@ -85,11 +85,8 @@ class Tuned:
             )
         else:
             # the gains are not in the engines' units
-            doubled = isinstance(p.transform, PowerOfTwo)
             whole = all(isinstance(number, int) for number in numbers)
-            entry = Entry(
-                self.name, start, low, high, integer=whole, scale="log" if doubled else "linear"
-            )
+            entry = Entry(self.name, start, low, high, integer=whole)
         if not whole_row:
             return msgspec.structs.replace(entry, frozen=p.frozen)
         return msgspec.structs.replace(entry, comment=p.comment, not_used=p.not_used)
@@ -218,8 +215,6 @@ def _as_source(value: Any, loaded: LoadedCompetition, path: tuple[str | int, ...
         return [_as_source(item, loaded, path) for item in value]
     if isinstance(value, dict):
         return {key: _as_source(item, loaded, path) for key, item in value.items()}
-    if isinstance(value, PowerOfTwo):
-        return python_text.Code(value.source)
     for name, each in loaded.control_file.namespace.items():
         if each is value and name.isidentifier():
             return python_text.Code(name)

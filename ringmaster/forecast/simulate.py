@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import math
-import multiprocessing
-import signal
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from collections.abc import Callable
 from typing import Any, TextIO
 
 import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.errors import RingmasterError, counted
-from ringmaster.forecast.assumptions import (
-    Assumptions,
-    ForecastOptions,
-    assume,
-    games_of,
-    make_players,
-    make_tune,
-    measured,
-    spsa_of,
-)
+from ringmaster.errors import counted
+from ringmaster.forecast.forecast import ForecastOptions, Progress, assume, error_of_mean
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.report import LEFT, Column, Listing, Report, Text
-from ringmaster.reporting.tables import render_report
+from ringmaster.reporting.tables import format_float, render_report
 from ringmaster.reporting.text import folded
-from ringmaster.stats.elo import Z95
-from ringmaster.tuners.simulation import (
-    GROUP,
-    SimulatedCourse,
-    SimulatedPlayers,
-    SimulatedTune,
-    join,
-    simulate,
-)
+from ringmaster.tuners.simulation import SimulatedCourse
 from ringmaster.tuners.space import Array
 
 #: Points of the course: tenths of the tune.
@@ -44,81 +22,45 @@ POINTS = tuple(i / 10 for i in range(1, 11))
 _QUANTILES = (0.1, 0.5, 0.9)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SimulationOptions(ForecastOptions):
-    """Options of `simulate`: the number of tunes, and the models of players."""
-
-    replicates: int = 100
-    elo_model: str = "quadratic"
-    draw_model: str = "fixed"
-    bias: float = 0.0
-    correlation: float = 0.0
-
-
 def run(
-    options: SimulationOptions, loaded: LoadedCompetition, *, progress: Progress
+    options: ForecastOptions, loaded: LoadedCompetition, *, progress: Progress
 ) -> tuple[Callable[[], str], dict[str, Any]]:
     """Simulate a tune; return a function that renders the text, and the data of --json.
 
     Raises UsageError, StoreError.
     """
-    competition = spsa_of(loaded)
-    known = measured(loaded)
-    assumed = assume(options, competition, known)
-    players = make_players(
-        assumed,
-        elo_model=options.elo_model,
-        draw_model=options.draw_model,
-        bias=options.bias,
-        correlation=options.correlation,
-    )
-    tune = make_tune(competition, assumed.concurrency)
-    course = simulate_in_processes(
-        tune,
-        players,
-        options.replicates,
-        processes=options.parallel,
-        seed=options.seed,
-        points=POINTS,
-        progress=progress,
-    )
+    forecast = assume(options, loaded)
+    course = forecast.simulate(options.replicates, points=POINTS, progress=progress)
     lines = [
-        *_about_optimum(options.elo_model, assumed),
+        *forecast.lines,
         f"Elo model {options.elo_model}, draw model {options.draw_model}, opening bias "
-        f"{options.bias:g} Elo, correlation {options.correlation:g}, {options.concurrency} "
-        f"game{'s' * (options.concurrency != 1)} in progress, seed {options.seed}",
+        f"{options.bias:g} Elo, {options.parallel} "
+        f"game{'s' * (options.parallel != 1)} in progress, seed {options.seed}",
     ]
     data = {
         "competition": loaded.code,
         "replicates": options.replicates,
-        "games": games_of(competition),
+        "games": forecast.games,
         "assumed": lines,
-        **course_data(course, competition),
+        **course_data(course, forecast.competition),
     }
     return lambda: render_report(_report(loaded.code, data)), data
-
-
-def _about_optimum(model: str, assumed: Assumptions) -> list[str]:
-    elo, optimum, draws = assumed.lines
-    if model == "spsa_tuner":
-        each = ", ".join(f"{e:g}" for e in dict.fromkeys(assumed.elo.tolist()))
-        return [f"{each} Elo are lost at 100 from the optimum, which is 0 (--elo)", draws]
-    if model.startswith("clop-"):
-        return ["strength and optimum are those of the function", draws]
-    return [elo, optimum, draws]
 
 
 def course_data(course: SimulatedCourse, competition: SpsaCompetition) -> dict[str, Any]:
     """Return a course as JSON data; Elo is lost against the optimum."""
     size = competition.tuner.counting.games_per_iteration
-    kinds = {"last": course.last, "mean": course.mean, "estimate": course.estimate}
     gain = course.start - course.estimate[-1]
+    estimates = competition.tuner.space.values(course.values)
+    distances = np.abs(estimates - course.optimum)
     return {
         "start": summary(course.start),
         "course": [
             {
                 "games": iterations * size,
-                **{kind: summary(elo[i]) for kind, elo in kinds.items()},
+                "last": summary(course.last[i]),
+                "mean": summary(course.mean[i]),
+                "estimate": summary(course.estimate[i]),
             }
             for i, iterations in enumerate(course.iterations)
         ],
@@ -128,12 +70,8 @@ def course_data(course: SimulatedCourse, competition: SpsaCompetition) -> dict[s
             {
                 "code": parameter.code,
                 "start": parameter.start,
-                "estimate": summary(course.values[:, i]),
-                **(
-                    {"distance": summary(np.abs(course.values - course.optimum)[:, i])}
-                    if course.optimum is not None
-                    else {}
-                ),
+                "estimate": summary(estimates[:, i]),
+                "distance": summary(distances[:, i]),
             }
             for i, parameter in enumerate(competition.tuned)
         ],
@@ -146,18 +84,9 @@ def summary(values: Array) -> dict[str, float]:
     return {"mean": float(values.mean()), "median": median, "q10": low, "q90": high}
 
 
-def error_of_mean(values: Array) -> float:
-    """Return half the width of the 95 % interval of the mean."""
-    if len(values) < 2:
-        return 0.0
-    return Z95 * float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
 def _short(value: float) -> str:
-    """Return four digits of a value, never an exponent."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
+    """Return four digits of a value."""
+    return format_float(float(f"{value:.4g}"))
 
 
 def _spread(summary: dict[str, float], form: Callable[[float], str] = "{:.3f}".format) -> str:
@@ -206,108 +135,6 @@ def _report(code: str, data: dict[str, Any]) -> Report:
             ),
         )
     )
-
-
-#: Reports the completed share, from 0 to 1.
-Progress = Callable[[float], object]
-
-
-def divide(replicates: int, processes: int) -> list[tuple[int, int]]:
-    """Return (first, count) of replicates for each process; groups are not divided."""
-    groups = -(-replicates // GROUP)
-    bounds = [groups * i // processes * GROUP for i in range(processes)]
-    ends = [*bounds[1:], replicates]
-    return [(a, b - a) for a, b in zip(bounds, ends, strict=True) if b > a]
-
-
-def simulate_in_processes(
-    tune: SimulatedTune,
-    players: SimulatedPlayers,
-    replicates: int,
-    *,
-    processes: int = 1,
-    seed: int = 0,
-    points: Sequence[float] = (1.0,),
-    progress: Progress = lambda share: None,
-) -> SimulatedCourse:
-    """Simulate replicates; the result does not depend on the number of processes.
-
-    Raises RingmasterError if a process dies.
-    """
-    ranges = divide(replicates, processes)
-    if len(ranges) == 1:
-        course = simulate(
-            tune,
-            players,
-            replicates,
-            seed=seed,
-            points=points,
-            progress=lambda iterations: progress(iterations / tune.iterations),
-        )
-        progress(1.0)
-        return course
-    # not fork: the linear algebra library has threads
-    context = multiprocessing.get_context("spawn")
-    ends: list[Connection] = []
-    workers = []
-    try:
-        for first, count in ranges:
-            ours, theirs = context.Pipe(duplex=False)
-            worker = context.Process(
-                target=_work, args=(theirs, tune, players, count, seed, first, tuple(points))
-            )
-            worker.start()
-            theirs.close()
-            ends.append(ours)
-            workers.append(worker)
-        courses = _collect(ends, tune.iterations, progress)
-    finally:
-        for worker in workers:
-            worker.terminate()
-            worker.join()
-        for end in ends:
-            end.close()
-    return join(courses)
-
-
-def _collect(
-    ends: Sequence[Connection], iterations: int, progress: Progress
-) -> list[SimulatedCourse]:
-    completed = dict.fromkeys(range(len(ends)), 0)
-    courses: dict[int, SimulatedCourse] = {}
-    while len(courses) < len(ends):
-        for ready in wait([end for i, end in enumerate(ends) if i not in courses]):
-            at = next(i for i, end in enumerate(ends) if end is ready)
-            try:
-                message: int | SimulatedCourse = ends[at].recv()
-            except EOFError:
-                raise RingmasterError("a process of the simulation died") from None
-            if isinstance(message, SimulatedCourse):
-                courses[at], completed[at] = message, iterations
-            else:
-                completed[at] = message
-        progress(sum(completed.values()) / (len(ends) * iterations))
-    return [courses[i] for i in range(len(ends))]
-
-
-def _work(
-    end: Connection,
-    tune: SimulatedTune,
-    players: SimulatedPlayers,
-    count: int,
-    seed: int,
-    first: int,
-    points: tuple[float, ...],
-) -> None:
-    # Ctrl-C reaches every process of the terminal; the parent ends this one
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        course = simulate(
-            tune, players, count, seed=seed, first=first, points=points, progress=end.send
-        )
-        end.send(course)
-    except BrokenPipeError:
-        pass
 
 
 class Meter:

@@ -64,6 +64,10 @@ class Explicit(msgspec.Struct, frozen=True):
         return self.values[min(int(f * len(self.values)), len(self.values) - 1)]
 
 
+#: The scale of a tuned parameter.
+Scale = Literal["linear", "log"]
+
+
 class TunedParameter(msgspec.Struct, frozen=True):
     """One parameter of a tune, in its own units.
 
@@ -73,6 +77,7 @@ class TunedParameter(msgspec.Struct, frozen=True):
              change that measures a derivative
     group    name of the parameters that a Texel tune moves together
     integer  whether only whole numbers are played
+    scale    on which the parameter is tuned; "log": equal factors count alike
     frozen   whether it is not tuned
     option, gtp, argument, environ
              its place in an engine: the name of an option (by default the code), a GTP
@@ -94,6 +99,7 @@ class TunedParameter(msgspec.Struct, frozen=True):
     c_end: float | None = None
     r_end: float | None = None
     integer: bool = False
+    scale: Scale = "linear"
     option: str | None = None
     gtp: str | None = None
     argument: str | None = None
@@ -105,11 +111,6 @@ class TunedParameter(msgspec.Struct, frozen=True):
     group: str | None = None
     comment: str | None = None
     not_used: bool = False
-
-    @property
-    def scale(self) -> Literal["linear", "log"]:
-        """The scale on which the parameter is tuned."""
-        return "linear"
 
     def canonical(self) -> dict[str, Any]:
         """Return the arguments of Parameter(…), for the comparison of two runs."""
@@ -128,26 +129,3 @@ class TunedParameter(msgspec.Struct, frozen=True):
     def clip(self, value: float) -> float:
         """Return the nearest value within the bounds."""
         return min(max(value, self.minimum), self.maximum)
-
-
-class ClopParameter(TunedParameter, frozen=True):
-    """A parameter of a clop_tuner.
-
-    type  the name of CLOP, one of CLOP_TYPES
-    """
-
-    type: str = "LinearParameter"
-
-    @property
-    def scale(self) -> Literal["linear", "log"]:
-        """The scale on which the parameter is tuned."""
-        return "log" if CLOP_TYPES[self.type][1] else "linear"
-
-
-#: CLOP's types of parameters: whether values are integers, and their scale logarithmic.
-CLOP_TYPES = {
-    "LinearParameter": (False, False),
-    "IntegerParameter": (True, False),
-    "GammaParameter": (False, True),
-    "IntegerGammaParameter": (True, True),
-}

@@ -79,6 +79,11 @@ class Player(msgspec.Struct, frozen=True):
         """Return whether one engine process serves several games."""
         return self.restart == "off" or (self.restart == "auto" and self.protocol != "gtp")
 
+    def at_time_control(self, text: str) -> Player:
+        """Return the player with another time control; "" for its own."""
+        control = TimeControl.parse(text) if text else self.time_control
+        return msgspec.structs.replace(self, time_control=control)
+
     def turns_scores(self, colour: int) -> bool:
         """Return whether its scores as `colour` have the opposite sign of its own side's."""
         if self.score_pov in ("mover", "opponent"):

@@ -8,15 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from ringmaster.errors import ParameterFileError, shown
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files.text import Text, name_problem
-
-Scale = Literal["linear", "log"]
 
 
 class Entry(TunedParameter, frozen=True, kw_only=True):
@@ -26,57 +24,24 @@ class Entry(TunedParameter, frozen=True, kw_only=True):
 
     grid       Optuna tuner's distance between values
     simul_elo  SPSA Tuner's simulation: Elo lost at 100 from 0
-    scale      "log": steps are factors (CLOP's Gamma, a log-uniform prior)
     choices    values without order; start, minimum and maximum are their numbers from 0
     line       in the file, from 1
     """
 
     grid: float | None = None
     simul_elo: float | None = None
-    scale: Scale = "linear"
     choices: tuple[str | float, ...] = ()
     line: int | None = None
 
 
-@dataclass(frozen=True)
-class PowerOfTwo:
-    """Turn the binary logarithm of a value into the value, clipped to its bounds.
-
-    whole  whether to round the value
-    """
-
-    low: float
-    high: float
-    whole: bool
-
-    def __call__(self, exponent: float) -> int | float:
-        value = min(max(math.exp2(exponent), self.low), self.high)
-        return math.floor(value + 0.5) if self.whole else value
-
-    @property
-    def source(self) -> str:
-        """Return the same function as Python."""
-        if self.whole:
-            return "lambda x: round(2**x)"
-        return f"lambda x: min(max({plain(self.low)}, 2**x), {plain(self.high)})"
-
-
 def arguments(entry: Entry) -> dict[str, Any]:
-    """Return the arguments of Parameter(…) after its code.
-
-    A logarithmic parameter is tuned as its binary logarithm, with a PowerOfTwo as `transform`: a
-    step of 1 doubles the value.
-    """
-    row: dict[str, Any] = {}
+    """Return the arguments of Parameter(…) after its code."""
+    row: dict[str, Any] = {"start": entry.start, "min": entry.minimum, "max": entry.maximum}
+    row |= {name: getattr(entry, name) for name in ("c_end", "r_end", "step")}
+    row = {name: plain(value) for name, value in row.items() if value is not None}
+    row["integer"] = entry.integer
     if entry.scale == "log":
-        start, low, high = map(math.log2, (entry.start, entry.minimum, entry.maximum))
-        row |= {"start": plain(min(max(start, low), high)), "min": plain(low), "max": plain(high)}
-        row["transform"] = PowerOfTwo(entry.minimum, entry.maximum, entry.integer)
-    else:
-        row |= {"start": entry.start, "min": entry.minimum, "max": entry.maximum}
-        row |= {name: getattr(entry, name) for name in ("c_end", "r_end", "step")}
-        row = {name: plain(value) for name, value in row.items() if value is not None}
-        row["integer"] = entry.integer
+        row["scale"] = "log"
     row |= {name: getattr(entry, name) for name in ("not_used", "frozen", "comment")}
     return {name: value for name, value in row.items() if value is not None and value is not False}
 

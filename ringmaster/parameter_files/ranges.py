@@ -17,13 +17,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from ringmaster.errors import nearest, shown
-from ringmaster.model.parameters import CLOP_TYPES, middle
+from ringmaster.model.parameters import Scale, middle
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files.entries import Entry, ParameterFile, Scale, plain
+from ringmaster.parameter_files.entries import Entry, ParameterFile, plain
 from ringmaster.parameter_files.tables import write_object, written_name
 from ringmaster.parameter_files.text import Text, as_number, number
 
-#: CLOP's types by whether they are integers, and logarithmic.
+#: CLOP's types of parameters: whether values are integers, and their scale logarithmic.
+CLOP_TYPES = {
+    "LinearParameter": (False, False),
+    "IntegerParameter": (True, False),
+    "GammaParameter": (False, True),
+    "IntegerGammaParameter": (True, True),
+}
 CLOP_KINDS = {properties: kind for kind, properties in CLOP_TYPES.items()}
 _IN_THE_MIDDLE = "each parameter starts in the middle of its range"
 #: The other lines of a .clop file.

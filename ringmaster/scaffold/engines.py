@@ -9,12 +9,14 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from ringmaster.competitions.tuning.parameter_settings import scale_advice
 from ringmaster.control.python_text import Code
 from ringmaster.control.source import printable
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciOrUsiEngine
 from ringmaster.engines.uci_messages import OptionDeclaration
 from ringmaster.errors import EngineError, UsageError, shown
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.parameter_files.text import name_problem
 from ringmaster.play.engine_pool import make_engine
@@ -263,6 +265,8 @@ def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, s
     if narrowed:
         lines.append(f"Narrower than the engine's own range: {'; '.join(narrowed)}.")
     lines += [f"Left out ({why}): {', '.join(names)}." for why, names in left_out.items()]
+    parameters = [TunedParameter(one.name, one.start, one.low, one.high) for one in weights]
+    lines += [f"{line}." for line in scale_advice(parameters)]
     return made, "\n".join(lines)
 
 

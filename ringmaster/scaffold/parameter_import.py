@@ -20,7 +20,6 @@ from ringmaster.errors import ParameterFileError, UsageError, shown
 from ringmaster.model.time_control import number as number_text
 from ringmaster.parameter_files.entries import Entry, ParameterFile, arguments, plain
 from ringmaster.parameter_files.formats import read_file, recognised
-from ringmaster.parameter_files.ranges import CLOP_KINDS
 from ringmaster.parameter_files.tables import ROUNDING, rounded_otherwise
 from ringmaster.parameter_files.text import Text, number
 from ringmaster.scaffold.control_file import Match, Places
@@ -237,14 +236,18 @@ def _add_clop(file: ParameterFile, match: Match) -> None:
     """Add parameters and settings of a .clop file to a match, for clop_tuner."""
     match.type_name = "clop_tuner"
     match.settings["opponent"] = add_placeholder(match, "opponent")
-    kinds = [CLOP_KINDS[entry.integer, entry.scale == "log"] for entry in file.entries]
     match.settings["parameters"] = [
         Call(
             "Parameter",
             (entry.code,),
-            {"type": kind, "min": plain(entry.minimum), "max": plain(entry.maximum)},
+            {
+                "min": plain(entry.minimum),
+                "max": plain(entry.maximum),
+                **({"integer": True} if entry.integer else {}),
+                **({"scale": "log"} if entry.scale == "log" else {}),
+            },
         )
-        for entry, kind in zip(file.entries, kinds, strict=True)
+        for entry in file.entries
     ]
     for name, *values in file.others:
         value = values[0] if values else ""

@@ -190,9 +190,9 @@ SKELETONS: dict[str, tuple[str, Build]] = {
         "A tune by CLOP: a quadratic model of results against opponents.",
         _tune(
             {"number_of_games": 10000, "verify": _VERIFY},
-            "The parameters to tune.  The types are LinearParameter, IntegerParameter, and on a "
-            "logarithmic scale GammaParameter and IntegerGammaParameter.",
-            lambda weight: {"type": "IntegerParameter", "min": weight.low, "max": weight.high},
+            'The parameters to tune; integer=True for whole numbers, scale="log" for times and '
+            "rates.",
+            lambda weight: {"min": weight.low, "max": weight.high, "integer": True},
         ),
     ),
     "spsa": (
@@ -208,7 +208,7 @@ SKELETONS: dict[str, tuple[str, Build]] = {
         _tune(
             {"sampler": "tpe", "number_of_trials": 100, "verify": _VERIFY},
             "The parameters to tune.  Instead of a range: choices=[…]; a parameter that exists "
-            'beside one choice only: only_if={"code": choice}; log=True for times and rates.',
+            'beside one choice only: only_if={"code": choice}; scale="log" for times and rates.',
         ),
     ),
     "texel": ("A tune of an evaluation on labelled positions.", _texel),

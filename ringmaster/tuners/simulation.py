@@ -20,15 +20,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 
-from ringmaster.tuners.space import Array, Space
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.space import Array, Flags, Space, on_scale
 from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.method import Memory, Method
 from ringmaster.tuners.spsa.perturbation import Counting, Rounding, sides
 from ringmaster.tuners.spsa.tuner import EstimateRule
 
-#: Replicates that share a random generator; processes divide replicates by groups.
+#: Replicates that share a random generator.
 GROUP = 10
 
 #: Elo of one unit of log-odds.
@@ -118,9 +120,8 @@ class DrawnOutcomes:
 
 
 class GameOutcomes:
-    """Draws the outcomes of replicates first, …, first + count − 1.
+    """Draws the outcomes of replicates.
 
-    first      a multiple of GROUP
     bias       standard deviation of an opening's advantage for one side, Elo
     shifted    whether midpoints are shifted
     reference  whether θ⁺ and θ⁻ play separate games against a reference, with the same
@@ -130,7 +131,6 @@ class GameOutcomes:
     def __init__(
         self,
         seed: int,
-        first: int,
         count: int,
         *,
         parameters: int,
@@ -141,11 +141,9 @@ class GameOutcomes:
         reference: bool = False,
         shifted: bool = False,
     ) -> None:
-        if first % GROUP:
-            raise ValueError(f"replicate {first} is not the first of a group of {GROUP}")
         self._generators = [
             np.random.Generator(np.random.SFC64(np.random.SeedSequence([seed, group])))
-            for group in range(first // GROUP, -(-(first + count) // GROUP))
+            for group in range(-(-count // GROUP))
         ]
         self._count = count
         self._parameters, self._games = parameters, games
@@ -196,26 +194,106 @@ class GameOutcomes:
         return DrawnOutcomes(delta, shift_signs, u, won, lost)
 
 
-#: Maps distances from the optimum in scales, (…, n), and a constant to the lost share of
-#: the Elo at stake, which is 1 at one scale below the optimum.
-Shape = Callable[[Array, float], Array]
+#: Elo of a cliff, and the distance in half ranges over which most of it is lost.
+_CLIFF, _CLIFF_WIDTH = 300.0, 0.03
 
-#: Shapes by name, each with the default of its constant.
+
+def _square(u: Array, elo: Array, _: float) -> Array:
+    lost: Array = np.square(u) @ elo
+    return lost
+
+
+def _power(u: Array, elo: Array, p: float) -> Array:
+    lost: Array = np.abs(u) ** p @ elo
+    return lost
+
+
+def _saturating(u: Array, elo: Array, w: float) -> Array:
+    lost: Array = np.expm1(-np.square(u / w)) / math.expm1(-(w**-2.0)) @ elo
+    return lost
+
+
+def _lopsided(u: Array, elo: Array, q: float) -> Array:
+    lost: Array = np.where(u > 0, q, 1.0) * np.square(u) @ elo
+    return lost
+
+
+def _cliff(u: Array, elo: Array, distance: float) -> Array:
+    # the logistic function
+    beyond = _CLIFF / 2 * (1 + np.tanh((u - distance) / (2 * _CLIFF_WIDTH)))
+    lost: Array = _square(u, elo, 0.0) + np.where(u > 0, beyond, 0.0).sum(axis=-1)
+    return lost
+
+
+def _ridge(u: Array, elo: Array, q: float) -> Array:
+    g = np.sqrt(elo) * u
+    pairs = g.shape[-1] // 2 * 2
+    one, other, alone = g[..., 0:pairs:2], g[..., 1:pairs:2], g[..., pairs:]
+    across, along = np.square(one - other), np.square(one + other)
+    lost: Array = ((q * across + along) / (q + 1)).sum(axis=-1) + np.square(alone).sum(axis=-1)
+    return lost
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A loss by the distances u from the optimum in half ranges.
+
+    loss         maps u, (…, n), the Elo lost at u = −1 by each parameter alone, (n,), and the
+                 constant to Elo, (…)
+    constant     its default; None if the shape has none
+    fewest       parameters that it needs
+    logarithmic  whether u are distances of logarithms, in halves of the logarithms' range
+    fixed        whether the optimum is 0 and u counts hundreds instead, as in the SPSA Tuner
+    """
+
+    loss: Callable[[Array, Array, float], Array]
+    constant: float | None = None
+    fewest: int = 1
+    logarithmic: bool = False
+    fixed: bool = False
+
+
+#: Shapes by name, with e the Elo at u = −1 and k the constant.
 #:
-#: quadratic      u²
-#: power          |u|^p
-#: saturating     1 − exp(−(u/w)²), divided by its value at u = 1
-#: asymmetric     u² below the optimum, q·u² above it
-SHAPES: Mapping[str, tuple[Shape, float]] = {
-    "quadratic": (lambda u, _: np.square(u), 1.0),
-    "power": (lambda u, p: np.power(np.abs(u), p), 1.5),
-    "saturating": (lambda u, w: np.expm1(-np.square(u / w)) / math.expm1(-(w**-2.0)), 0.5),
-    "asymmetric": (lambda u, q: np.where(u > 0, q, 1.0) * np.square(u), 4.0),
+#: quadratic   e·u²
+#: log         the same for logarithms
+#: lopsided    e·u² below the optimum, k·e·u² above it
+#: cliff       e·u², and 300 Elo more from u = k on
+#: ridge       pairs of parameters, g = √e·u: (k·(g₁ − g₂)² + (g₁ + g₂)²)/(k + 1); without a
+#:             partner e·u²
+#: power       e·|u|^k
+#: saturating  e·(1 − exp(−(u/k)²)), divided by its value at u = 1
+#: spsa_tuner  0.0001·e·x² about 0
+SHAPES: Mapping[str, Shape] = {
+    "quadratic": Shape(_square),
+    "log": Shape(_square, logarithmic=True),
+    "lopsided": Shape(_lopsided, 8.0),
+    "cliff": Shape(_cliff, 2 / 3),
+    "ridge": Shape(_ridge, 20.0, fewest=2),
+    "power": Shape(_power, 1.5),
+    "saturating": Shape(_saturating, 0.5),
+    "spsa_tuner": Shape(_square, fixed=True),
 }
 
 
+def _number(text: str) -> float:
+    """Return the constant of a shape.  Raises ValueError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0.001 <= number <= 100:
+        raise ValueError(f"{text!r} is not a number from 0.001 to 100")
+    return number
+
+
 class EloModel(ABC):
-    """The strength of a player as a function of its parameter values."""
+    """The strength of a player as a function of its parameter values.
+
+    optimum  values of the strongest player, (n,) or (replicates, n)
+    """
+
+    optimum: Array
 
     @abstractmethod
     def loss(self, x: Array) -> Array:
@@ -223,146 +301,78 @@ class EloModel(ABC):
 
     @abstractmethod
     def at(self, optimum: Array) -> EloModel:
-        """Return the model with another optimum, (n,) or (replicates, n).
-
-        Raises ValueError if the optimum is fixed.
-        """
+        """Return the model with another optimum, in values, (n,) or (replicates, n)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shaped(EloModel):
-    """A loss by the distance of each parameter from the optimum.
+    """A loss with a shape.
 
-        gᵢ = sign(uᵢ)·√(eᵢ·shape(uᵢ))      uᵢ = (xᵢ − oᵢ)/scaleᵢ
-        loss = g·K·g
-
-    optimum      o, (n,) or (replicates, n)
-    elo          e, Elo lost at one scale below the optimum, (n,)
-    scale        (n,)
+    optimum      in values, (n,) or (replicates, n)
+    elo          Elo that a parameter alone loses at one scale below the optimum, (n,)
+    scale        half a range, (n,)
     shape, constant  one of SHAPES and its constant
-    correlation  of K, off the diagonal: interaction of two errors of one sign, from
-                 −1/(n−1) to 1
+    logarithmic  whether distances of a parameter are of its logarithm, (n,); None for no one
     """
 
     optimum: Array
     elo: Array
     scale: Array
     shape: str = "quadratic"
-    constant: float = 1.0
-    correlation: float = 0.0
+    constant: float = 0.0
+    logarithmic: Flags | None = None
+
+    @classmethod
+    def of(
+        cls,
+        parameters: Sequence[TunedParameter],
+        elo: Array,
+        model: str = "quadratic",
+        *,
+        optimum: Array | None = None,
+    ) -> Shaped:
+        """Return the loss of parameters; distances are on their scales, or as the shape has them.
+
+        model    a shape, also with a constant as lopsided:4
+        optimum  in values, by default the middle of the range on the parameters' scales
+
+        Raises ValueError for another model, and where the parameters do not fit the shape.
+        """
+        name, colon, number = model.partition(":")
+        shape, space = SHAPES.get(name), Space.of(parameters)
+        if shape is None or (colon and shape.constant is None):
+            choices = ", ".join(SHAPES)
+            numbers = ", ".join(f"{n}:{s.constant:.2g}" for n, s in SHAPES.items() if s.constant)
+            raise ValueError(
+                f"there is no {model!r}; choose from {choices}; a number may follow as in {numbers}"
+            )
+        constant = _number(number) if colon else shape.constant or 0.0
+        if shape.fixed:
+            return cls(np.zeros(len(space)), elo, np.full(len(space), 100.0), name)
+        another = "or choose another model, such as quadratic"
+        if len(space) < shape.fewest:
+            raise ValueError(
+                f"{name} needs {shape.fewest} parameters or more, not {len(space)}; tune more, "
+                f"{another}"
+            )
+        if optimum is None:
+            optimum = space.values((space.minimum + space.maximum) / 2)
+        if shape.logarithmic:
+            for parameter in parameters:
+                if parameter.minimum <= 0:
+                    raise ValueError(
+                        f"{name} needs ranges above 0, and that of {parameter.code!r} begins at "
+                        f"{parameter.minimum:g}; raise its min, {another}"
+                    )
+            space = Space.of([msgspec.structs.replace(p, scale="log") for p in parameters])
+        return cls(optimum, elo, space.width / 2, name, constant, space.logarithmic)
 
     def loss(self, x: Array) -> Array:
-        u = (x - self.optimum) / self.scale
-        share = SHAPES[self.shape][0](u, self.constant)
-        if not self.correlation:
-            plain: Array = share @ self.elo
-            return plain
-        g = np.copysign(np.sqrt(share * self.elo), u)
-        own, total = np.square(g).sum(axis=-1), g.sum(axis=-1)
-        lost: Array = (1 - self.correlation) * own + self.correlation * np.square(total)
-        return lost
+        places = on_scale(x, self.logarithmic) - on_scale(self.optimum, self.logarithmic)
+        return SHAPES[self.shape].loss(places / self.scale, self.elo, self.constant)
 
     def at(self, optimum: Array) -> Shaped:
         return dataclasses.replace(self, optimum=optimum)
-
-
-def spsa_tuner(elo: Array) -> Shaped:
-    """Return the model of the SPSA Tuner: Elo = −0.0001·e·x², (n,), about 0."""
-    return Shaped(np.zeros(len(elo)), elo, np.full(len(elo), 100.0))
-
-
-def _log(v: Array) -> Array:
-    x = 2 * v + 1
-    mean: Array = (2 * np.log(2 * x + 2.1) - 2 * x - 1).mean(axis=-1)
-    return mean
-
-
-def _flat(v: Array) -> Array:
-    d = v[..., 0] + 0.6
-    return 0.2 / (1 + 6 * d * d + d**3)
-
-
-def _coulom_power(v: Array) -> Array:
-    u = (v[..., 0] + 1) / 2
-    return 0.2 * u * u - u**20
-
-
-def _angle(v: Array) -> Array:
-    d = v[..., 0] + 0.2
-    above = np.sqrt(np.maximum(d, 0.0) + 2)
-    below = 2 * np.sqrt(0.5 - np.minimum(d, 0.0))
-    return 1 - (np.where(d > 0, above, below) - math.sqrt(2))
-
-
-def _rosenbrock(v: Array) -> Array:
-    x, y = 4 * v[..., 0], 10 * v[..., 1] + 4
-    return 1 - 0.1 * (np.square(1 - x) + np.square(y - x * x))
-
-
-def _correlated(v: Array) -> Array:
-    def f(t: Array) -> Array:
-        return t * t * (t * (1 - t) - 1)
-
-    a, b = v[..., 0] + v[..., 1] + 0.1, v[..., 0] - v[..., 1] + 0.9
-    return 0.2 * (f(10 * a) + f(b)) + 0.1
-
-
-@dataclass(frozen=True)
-class ClopFunction:
-    """A test function with its number of values (0: any) and the place of its maximum.
-
-    R. Coulom, "CLOP: Confident Local Optimization for Noisy Black-Box Parameter Tuning",
-    Advances in Computer Games 13, 2011.  Values are in [−1, 1]; `strength` gives the
-    log-odds S of winning against a fixed opponent, and two players play as S − T.
-    """
-
-    strength: Callable[[Array], Array]
-    count: int
-    optimum: tuple[float, ...]
-
-
-#: Optima are zeros of the derivative (of angle: its jump).
-CLOP_FUNCTIONS: Mapping[str, ClopFunction] = {
-    # LOG with one value, LOG2 with two
-    "log": ClopFunction(_log, 0, (-0.525,)),
-    "flat": ClopFunction(_flat, 1, (-0.6,)),
-    "power": ClopFunction(_coulom_power, 1, (2 * 0.02 ** (1 / 18) - 1,)),
-    "angle": ClopFunction(_angle, 1, (-0.2,)),
-    "rosenbrock": ClopFunction(_rosenbrock, 2, (0.25, -0.3)),
-    "correlated": ClopFunction(_correlated, 2, (-0.5, 0.4)),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Clop(EloModel):
-    """A CLOP test function, stretched over the range of each parameter."""
-
-    name: str
-    low: Array
-    width: Array
-
-    @classmethod
-    def of(cls, name: str, space: Space) -> Clop:
-        """Return the model of a space.  Raises ValueError for a wrong number of parameters."""
-        count = CLOP_FUNCTIONS[name].count
-        if count and count != len(space):
-            raise ValueError(f"clop-{name} is a function of {count}, not {len(space)} parameters")
-        return cls(name, space.minimum, space.width)
-
-    def _strength(self, x: Array) -> Array:
-        return CLOP_FUNCTIONS[self.name].strength(2 * (x - self.low) / self.width - 1)
-
-    @property
-    def optimum(self) -> Array:
-        """Values of the strongest player, (n,)."""
-        best = np.array(CLOP_FUNCTIONS[self.name].optimum)
-        return self.low + (best + 1) / 2 * self.width
-
-    def loss(self, x: Array) -> Array:
-        return _UNIT * (self._strength(self.optimum) - self._strength(x))
-
-    def at(self, optimum: Array) -> Clop:
-        raise ValueError(f"the optimum of clop-{self.name} is fixed")
 
 
 # tunes
@@ -393,14 +403,12 @@ class SimulatedPlayers:
     elo             strength
     bias            standard deviation of an opening's advantage for one side, Elo
     random_optimum  whether each replicate has its own optimum, uniform within the bounds
-    reference       values of the fixed opponent, (n,); by default the start
     """
 
     elo: EloModel
     draws: Draws
     bias: float = 0.0
     random_optimum: bool = False
-    reference: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,8 +420,8 @@ class SimulatedCourse:
     last, mean, estimate
                 Elo of the last θ, of the mean of its last half and of the estimate,
                 (points, replicates)
-    values      estimates at the end, (replicates, n)
-    optimum     (replicates, n) if random, else None
+    values      estimates at the end, on the parameters' scales, (replicates, n)
+    optimum     in values, (n,), or (replicates, n) if random
     """
 
     iterations: tuple[int, ...]
@@ -422,21 +430,7 @@ class SimulatedCourse:
     mean: Array
     estimate: Array
     values: Array
-    optimum: Array | None = None
-
-
-def join(courses: Sequence[SimulatedCourse]) -> SimulatedCourse:
-    """Return the courses of consecutive replicates as one."""
-    optima = [c.optimum for c in courses if c.optimum is not None]
-    return SimulatedCourse(
-        courses[0].iterations,
-        np.concatenate([c.start for c in courses]),
-        np.concatenate([c.last for c in courses], axis=1),
-        np.concatenate([c.mean for c in courses], axis=1),
-        np.concatenate([c.estimate for c in courses], axis=1),
-        np.concatenate([c.values for c in courses]),
-        np.concatenate(optima) if optima else None,
-    )
+    optimum: Array
 
 
 def simulate(
@@ -445,14 +439,13 @@ def simulate(
     replicates: int,
     *,
     seed: int = 0,
-    first: int = 0,
     points: Sequence[float] = (1.0,),
-    progress: Callable[[int], object] = lambda iterations: None,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> SimulatedCourse:
-    """Simulate replicates first, …, first + replicates − 1.
+    """Simulate replicates; more of them leave the others as they are.
 
     points    increasing fractions of the tune at which losses are recorded, in (0, 1]
-    progress  is called from time to time with the number of completed iterations
+    progress  is called from time to time with the completed share, in the end 1
     """
     method, space = tune.method, tune.method.space
     games = tune.counting.games_per_iteration
@@ -461,7 +454,6 @@ def simulate(
     memory = method.start((replicates,))
     outcomes = GameOutcomes(
         seed,
-        first,
         replicates,
         parameters=len(space),
         games=games,
@@ -471,19 +463,16 @@ def simulate(
         reference=against_reference,
         shifted=method.shifted,
     )
-    elo, optimum = players.elo, None
+    elo = players.elo
     if players.random_optimum:
-        optimum = space.minimum + outcomes.uniform(len(space)) * space.width
-        elo = elo.at(optimum)
-    reference = space.start if players.reference is None else players.reference
+        elo = elo.at(space.values(space.minimum + outcomes.uniform(len(space)) * space.width))
     values = np.broadcast_to(space.start, (replicates, len(space)))
-    start = elo.loss(values)
-    opponent = elo.loss(np.broadcast_to(reference, values.shape))
+    start = elo.loss(space.values(values))
 
     averages = Averages(values)
     waiting: deque[tuple[int, Array, Array, Array, Array]] = deque()
     recorded_at = tuple(max(1, round(share * tune.iterations)) for share in points)
-    losses: list[tuple[Array, Array, Array]] = []
+    losses: list[tuple[Array, ...]] = []
     chunk = max(16, min(_MOST_ITERATIONS, _MOST_NUMBERS // (replicates * max(len(space), games))))
     issued = completed = at = 0
     drawn = outcomes.draw(min(chunk, tune.iterations))
@@ -492,7 +481,7 @@ def simulate(
         if issued < tune.iterations:
             if at == len(drawn.delta):
                 drawn, at = outcomes.draw(min(chunk, tune.iterations - issued)), 0
-                progress(completed)
+                progress(completed / tune.iterations)
             # θ and c are constant during the block
             block = slice(at, min(at + method.steady(memory), len(drawn.delta)))
             first_k = issued + 1
@@ -501,30 +490,32 @@ def simulate(
             numbers = np.arange(first_k, first_k + len(delta), dtype=np.float64)
             middle, c = method.place(numbers, memory, theta, c, delta, drawn.signs[block])
             plus, minus = sides(space, middle, c, delta, drawn.u[block], tune.rounding)
+            high, low = space.theta(plus), space.theta(minus)
             won, lost = drawn.won[block], drawn.lost[block]
             if against_reference:
                 half = games // 2
-                result = _score(
-                    opponent - elo.loss(plus), won[..., :half], lost[..., :half]
-                ) - _score(opponent - elo.loss(minus), won[..., half:], lost[..., half:])
+                result = _score(start - elo.loss(plus), won[..., :half], lost[..., :half]) - _score(
+                    start - elo.loss(minus), won[..., half:], lost[..., half:]
+                )
             else:
                 result = _score(elo.loss(minus) - elo.loss(plus), won, lost)
             for i in range(len(delta)):
-                waiting.append((first_k + i, plus[i], minus[i], delta[i], result[i]))
+                waiting.append((first_k + i, high[i], low[i], delta[i], result[i]))
             at, issued = block.stop, issued + len(delta)
         while waiting and (len(waiting) >= tune.in_flight or issued == tune.iterations):
-            number, high, low, sign, score = waiting.popleft()
+            number, above, below, sign, score = waiting.popleft()
             k = tune.counting.k(number)
-            method.learn(memory, k, high, low, sign, score, equivalent_games)
+            method.learn(memory, k, above, below, sign, score, equivalent_games)
             completed += 1
             before, theta = theta, method.centre(memory)
             averages.add(theta, theta - before)
             while len(losses) < len(recorded_at) and completed == recorded_at[len(losses)]:
                 mean = averages.mean()
                 values = _estimate(tune, memory, averages)
-                losses.append((elo.loss(theta), elo.loss(mean), elo.loss(values)))
+                losses.append(tuple(elo.loss(space.values(each)) for each in (theta, mean, values)))
+    progress(1.0)
     last, means, estimates = (np.array(one) for one in zip(*losses, strict=True))
-    return SimulatedCourse(recorded_at, start, last, means, estimates, values, optimum)
+    return SimulatedCourse(recorded_at, start, last, means, estimates, values, elo.optimum)
 
 
 def _estimate(tune: SimulatedTune, memory: Memory, averages: Averages) -> Array:

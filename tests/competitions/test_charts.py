@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ringmaster.competitions.competition import Competition
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.competitions.tuning.chart_parts import MOST_POINTS, thinned
+from ringmaster.competitions.tournaments.matchup_charts import MOST_POINTS, thinned
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.report import (
@@ -74,10 +74,6 @@ def tune(folder: Path, source: str = TUNE) -> SpsaCompetition:
     competition = LoadedCompetition(write(folder, source)).competition
     assert isinstance(competition, SpsaCompetition)
     return competition
-
-
-def twice(games: int) -> int:
-    return 2 * games
 
 
 def chart(groups: list[ChartGroup], title: str, name: str) -> Chart:
@@ -205,7 +201,7 @@ def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
 def test_against_a_reference_a_steps_gain_is_that_of_both_sides(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     play(competition, 2, lambda job: None)  # θ stays at the start
-    charts = TuneCharts(competition.parameters, competition.tuner, twice)
+    charts = TuneCharts(competition.parameters, competition.tuner)
     for i in range(100):
         # θ⁺ and θ⁻ in turn; θ⁺ wins, θ⁻ loses
         sign = (1.0, -1.0)[i % 2]
@@ -221,7 +217,7 @@ def test_against_a_reference_a_steps_gain_is_that_of_both_sides(tmp_path: Path) 
 def test_parameter_that_came_in_later_is_drawn_from_then_on(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     history = play(competition, 20, higher("x"))
-    charts = TuneCharts(competition.parameters, competition.tuner, twice)
+    charts = TuneCharts(competition.parameters, competition.tuner)
     for i, (ticket, _) in enumerate(history):
         plus, minus = ([x, math.nan if i < 10 else n] for x, n in (ticket["p"], ticket["m"]))
         charts.add(plus, minus, 1.0)

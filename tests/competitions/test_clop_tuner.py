@@ -78,12 +78,12 @@ def test_later_samples_gather_where_candidates_win() -> None:
 
 
 def test_integers_include_both_bounds_and_nothing_else() -> None:
-    tune = tuner(parameter(type="IntegerParameter", min=1, max=3))
+    tune = tuner(parameter(integer=True, min=1, max=3))
     assert {values(tune.next_job())["x"] for _ in range(60)} == {1, 2, 3}
 
 
 def test_gamma_parameters_are_drawn_by_their_logarithm() -> None:
-    tune = tuner(parameter(type="GammaParameter", min=0.01, max=100))
+    tune = tuner(parameter(scale="log", min=0.01, max=100))
     drawn_values = [values(tune.next_job())["x"] for _ in range(200)]
     assert 60 < sum(x < 1 for x in drawn_values) < 140
 
@@ -221,8 +221,8 @@ def test_damaged_state_is_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"type": "GammaParameter", "min": 0, "max": 5}, "0 has no logarithm, which GammaParam"),
-        ({"type": "CategoricalParameter"}, "a quadratic model needs numbers, not categories"),
+        ({"scale": "log", "min": 0, "max": 5}, "a logarithmic scale cannot contain 0"),
+        ({"scale": "log", "integer": True, "min": 1, "max": 2}, "fewer than three values"),
     ],
 )
 def test_wrong_parameter_is_refused(settings: dict[str, Any], message: str) -> None:

@@ -24,7 +24,7 @@ MC = {
     "initial_visits": 10,
     "initial_wins": 5,
 }
-CLOP = {**TUNE, "parameters": [call("Parameter", "A", "IntegerParameter", 0, 9)]}
+CLOP = {**TUNE, "parameters": [call("Parameter", "A", 0, 9, integer=True)]}
 GO = {"board_size": 9, "komi": 7.5, "players": {c: call("Player", c) for c in "ab"}}
 
 

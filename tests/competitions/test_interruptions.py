@@ -89,7 +89,7 @@ def ce_parameter(code: str) -> Any:
 def optuna_tuner(rng: random.Random) -> Callable[[], Any]:
     """Return settings with any sampler that needs no large package."""
     style = call("Parameter", "style", start="solid", choices=["solid", "wild"])
-    risk = call("Parameter", "risk", start=2, min=1, max=9, log=True, only_if={"style": "wild"})
+    risk = call("Parameter", "risk", start=2, min=1, max=9, scale="log", only_if={"style": "wild"})
     x, y = (call("Parameter", code, start=50, min=0, max=100, integer=True) for code in "xy")
     settings = {
         "player": "a",
@@ -157,7 +157,7 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
                 opponent={"b": 1, "c": 2},
                 parameters=[
                     call("Parameter", "x", min=1, max=9),
-                    call("Parameter", "y", kind, 1, 9),
+                    call("Parameter", "y", 1, 9, scale=kind),
                 ],
                 candidate_colour="random",
                 replications=replications,
@@ -165,7 +165,7 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
                 verify=call("Verify", 6),
             )
         )
-    )(rng.randint(1, 2), rng.choice(["IntegerParameter", "GammaParameter"])),
+    )(rng.randint(1, 2), rng.choice(["linear", "log"])),
     "ce_tuner": lambda rng: (
         lambda: make(
             "ce_tuner",

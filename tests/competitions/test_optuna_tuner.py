@@ -126,7 +126,7 @@ def test_make_candidate_gets_none_for_a_parameter_that_does_not_exist() -> None:
 
 
 def test_numbers_are_on_their_steps_and_short() -> None:
-    rate = parameter("Rate", start=1, min=0.1, max=10, log=True)
+    rate = parameter("Rate", start=1, min=0.1, max=10, scale="log")
     share = parameter("Share", start=0.3, min=0.1, max=0.9, step=0.1)
     jobs = play(tuner(parameters=[rate, share]), lambda job: True)
     for options in map(own_options, jobs):
@@ -329,8 +329,8 @@ def test_constraint_that_raises_is_an_error_of_the_setting() -> None:
             "which never is 'bad'; expected one of 'solid', 'wild', 'mad'",
         ),
         (
-            {"parameters": [parameter("X", start=1, min=0, max=9, log=True)]},
-            "a logarithmic scale cannot contain 0; expected a min above 0",
+            {"parameters": [parameter("X", start=1, min=0, max=9, scale="log")]},
+            "a logarithmic scale cannot contain 0; expected a number above 0",
         ),
         (
             {"parameters": [parameter("X", start=0, min=0, max=10, step=4)]},
@@ -354,6 +354,7 @@ def test_wrong_setting_is_refused_with_its_remedy(settings: Any, message: str) -
     ("sampler", "missing", "command"),
     [
         ("tpe", "optuna", "pip install 'ringmaster-engines[tuners]'"),
+        ("tpe", "sklearn", "pip install 'ringmaster-engines[tuners]'"),
         ("cmaes", "cmaes", "pip install 'ringmaster-engines[tuners]'"),
         ("gp", "torch", "pip install torch"),
     ],

@@ -228,7 +228,7 @@ def tune_of(type_name: str, parameters: list[Any], **settings: Any) -> Any:
 
 def clop_tuners() -> dict[str, Any]:
     x = call("Parameter", "x", min=0, max=100, start=20)
-    y = call("Parameter", "y", "IntegerParameter", min=1, max=9, start=7, frozen=True)
+    y = call("Parameter", "y", integer=True, min=1, max=9, start=7, frozen=True)
 
     def tune(**settings: Any) -> Any:
         return tune_of("clop_tuner", [x, y], opponent={"b": 1, "c": 2}, **settings)

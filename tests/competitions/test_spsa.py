@@ -136,6 +136,13 @@ KINDS: dict[str, dict[str, Any]] = {
         "number_of_games": 24,
     },
     "several references": {"pairing": "reference", "opponent": {"ref": 2, "other": 1}},
+    "time controls": {
+        "players": {"e": uci(nodes=None), "ref": uci(nodes=None)},
+        "games_per_iteration": 4,
+        "pairing": "reference",
+        "opponent": "ref",
+        "time_controls": {"8+0.08": 0.7, "40+0.4": 0.3},
+    },
 }
 
 

@@ -41,6 +41,11 @@ def spsa(*parameters: Any, **arguments: Any) -> Any:
     )
 
 
+def timed(time_controls: dict[str, float], *parameters: Any, **arguments: Any) -> Any:
+    players = {"e": uci(nodes=None)}
+    return spsa(*parameters, players=players, time_controls=time_controls, **arguments)
+
+
 def outcome(job: GameJob) -> GameResult:
     """Return a result as a function of the played values and the game's id."""
     best = {"A": 90, "B": 25, "C": 2800, "D": 3}
@@ -364,6 +369,8 @@ EDITS: list[Callable[[], Any]] = [
     lambda: spsa(parameter("C", min=1400, start=1450), alpha=0.9, gamma=0.2),
     lambda: spsa(parameter("D"), parameter("A", start=20), games_per_iteration=4),
     lambda: spsa(parameter("D", frozen=True), parameter("B"), method="blog", update="nominal"),
+    lambda: timed({"8+0.08": 0.7, "40+0.4": 0.3}),
+    lambda: timed({"10+0.1": 1, "40+0.4": 1}, method="adaptive"),
 ]
 STEPS = st.lists(
     st.tuples(

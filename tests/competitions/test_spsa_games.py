@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.games import IterationGames, Pairing, ValueGrid
-from ringmaster.competitions.tuning.opponents import opponent_cycle
+from ringmaster.competitions.spsa.state import IterationGames, Pairing, ValueGrid
+from ringmaster.competitions.tuning.opponents import weighted_cycle
 from ringmaster.model.parameters import TunedParameter
 from tests.competitions.settings_of import drawn, won
 from tests.competitions.test_spsa import parameter, spsa, tune_of
@@ -96,7 +96,7 @@ def test_openings_are_used_in_turn_and_counted(
     used = [opening for opening, _ in games(pairing, 2 * half, iterations)]
     assert used == sorted(used)
     assert set(used) == set(
-        range(IterationGames(pairing, 2 * half).openings(2 * half * iterations))
+        range(IterationGames(pairing, 2 * half).opening(2 * half * iterations - 1) + 1)
     )
 
 
@@ -194,8 +194,8 @@ def test_each_opponent_plays_its_share_of_the_openings_with_both_sides_and_colou
 
 
 @given(st.dictionaries(st.text("abcdef", min_size=1), st.integers(1, 30), min_size=1, max_size=6))
-def test_opponent_cycle_spreads_opponents_evenly_by_weight(weights: dict[str, int]) -> None:
-    order = opponent_cycle(weights)
+def test_weighted_cycle_spreads_opponents_evenly_by_weight(weights: dict[str, int]) -> None:
+    order = weighted_cycle(weights)
     total = sum(weights.values())
     assert len(order) == total
     for code, weight in weights.items():

@@ -223,8 +223,8 @@ def test_many_matchups_are_left_to_ratings_and_cross_table(tmp_path: Path) -> No
 def test_lengths_are_counted_in_bars_by_winner() -> None:
     games = GameCharts("chess", ("a", "b"))
     for plies in (0, 9, 10, 59, 59, 800):
-        games.order(("a", "b")).record_result("", won("x", 0, plies=plies))
-    games.order(("b", "a")).record_result("", drawn("x", plies=12))
+        games.record_result(("a", "b"), "", won("x", 0, plies=plies))
+    games.record_result(("b", "a"), "", drawn("x", plies=12))
     lengths = bars(by_key(games.charts([]))["lengths"])
     assert lengths["White won"]["0-49"] == 3
     assert lengths["White won"]["50-99"] == 2
@@ -236,9 +236,9 @@ def test_lengths_are_counted_in_bars_by_winner() -> None:
 def test_endings_of_two_players_are_by_winner_and_those_of_more_by_colour() -> None:
     two, three = GameCharts("chess", ("a", "b")), GameCharts("chess", ("a", "b", "c"))
     for games in (two, three):
-        games.order(("a", "b")).record_result("", won("x", 0))
-        games.order(("b", "a")).record_result("", won("x", 1, reason="time", forfeit=True))
-        games.order(("b", "a")).record_result("", drawn("x"))
+        games.record_result(("a", "b"), "", won("x", 0))
+        games.record_result(("b", "a"), "", won("x", 1, reason="time", forfeit=True))
+        games.record_result(("b", "a"), "", drawn("x"))
     endings = bars(by_key(two.charts([]))["endings"])
     assert endings["a won"] == {"mate": 1, "repetition": 0, "time": 1}
     assert endings["drawn"]["repetition"] == 1
@@ -260,7 +260,7 @@ def test_bars_of_a_player_add_up_to_its_games(tmp_path: Path) -> None:
 def test_score_by_colour_is_of_all_games_and_of_each_player() -> None:
     games = GameCharts("go", ("a", "b"))
     for codes, winner in ((("a", "b"), 0), (("b", "a"), 0), (("a", "b"), 1), (("b", "a"), 0)):
-        games.order(codes).record_result("", won("x", winner))
+        games.record_result(codes, "", won("x", winner))
     rows = comparison(by_key(games.charts([]))["colours"]).rows
     assert {row.name: row.value for row in rows} == {
         "Black, all games": 75,
@@ -275,11 +275,9 @@ def test_score_by_opening_is_of_the_first_mover_and_of_the_first_player() -> Non
     games = GameCharts("chess", ("a", "b"))
     for i in range(8):
         # White wins from opening 1, player a from opening 2
-        games.order(("a", "b") if i % 2 else ("b", "a")).record_result("book:1", won("x", 0))
-        games.order(("a", "b") if i % 2 else ("b", "a")).record_result(
-            "book:2", won("x", 1 - i % 2)
-        )
-    games.order(("a", "b")).record_result("book:3", won("x", 1))
+        games.record_result(("a", "b") if i % 2 else ("b", "a"), "book:1", won("x", 0))
+        games.record_result(("a", "b") if i % 2 else ("b", "a"), "book:2", won("x", 1 - i % 2))
+    games.record_result(("a", "b"), "book:3", won("x", 1))
     group = by_key(games.charts([]))["openings"]
     white, own = comparison(group), comparison(group, 1)
     assert (white.title, own.title) == ("White's score", "a's score")
@@ -291,7 +289,7 @@ def test_resources_are_by_player_in_fitting_units() -> None:
     games = GameCharts("chess", ("a", "b"))
     fast, slow = EngineUsage("", 1.0, 5_000_000, 0.4, 0.02), EngineUsage("", 9.0, None, 40.0, 2.5)
     for _ in range(2):
-        games.order(("a", "b")).record_result("", won("x", 0, plies=40, usage=(fast, slow)))
+        games.record_result(("a", "b"), "", won("x", 0, plies=40, usage=(fast, slow)))
     tally = Tally(("a", "b"), cpu=[3.0, 0.0], timed=[2, 0])
     group = by_key(games.charts([tally]))["time"]
     units = {chart.title: chart.y_label for chart in group.charts if isinstance(chart, Bars)}
@@ -308,7 +306,7 @@ def test_resources_are_by_player_in_fitting_units() -> None:
 
 def test_faults_are_by_player_and_kind_and_absent_without_any() -> None:
     games = GameCharts("chess", ("a", "b"))
-    games.order(("a", "b")).record_result("", won("x", 0))
+    games.record_result(("a", "b"), "", won("x", 0))
     assert "faults" not in by_key(games.charts([Tally(("a", "b"))]))
     tally = Tally(
         ("a", "b"),

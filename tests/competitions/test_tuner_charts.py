@@ -12,11 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.tuning.chart_parts import (
-    Windows,
-    rate_text,
-    value_groups,
-)
+from ringmaster.competitions.tuning.chart_parts import rate_text, results_chart, value_groups
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import (
     Band,
@@ -72,10 +68,7 @@ def by_name(chart: Any, name: str) -> Any:
 
 
 def test_results_are_shown_in_groups_with_their_intervals() -> None:
-    windows = Windows(198)
-    for i in range(198):
-        windows.add(float(i >= 99))
-    chart = windows.chart("rival")
+    chart = results_chart([float(i >= 99) for i in range(198)], "rival")
     assert chart is not None
     marks = piece(chart, Whiskers).points
     assert len(marks) == 12
@@ -267,7 +260,7 @@ def test_elite_is_of_the_candidates_with_most_points() -> None:
 
 
 def clop(*parameters: Any, **changed: Any) -> Any:
-    number = call("Parameter", "x", type="LinearParameter", min=0, max=100)
+    number = call("Parameter", "x", min=0, max=100)
     usual = {
         "players": {"e": uci(), "o": uci("other")},
         "game": "chess",
@@ -292,7 +285,7 @@ def hill(*widths: float) -> Wins:
 
 
 def test_few_games_of_a_sample_are_grouped_by_value() -> None:
-    switch = call("Parameter", "n", type="IntegerParameter", min=0, max=3)
+    switch = call("Parameter", "n", integer=True, min=0, max=3)
     tune = clop(switch)
     history = play(tune, 200, lambda job: own(job)["n"] == 2)
     groups = tune.charts(history)
@@ -312,7 +305,7 @@ def own_n(tune: Any, ticket: Any) -> int:
 
 def test_surface_is_of_the_two_parameters_of_most_effect() -> None:
     names = ("x", "y", "z")
-    tune = clop(*(call("Parameter", n, type="LinearParameter", min=0, max=100) for n in names))
+    tune = clop(*(call("Parameter", n, min=0, max=100) for n in names))
     groups = tune.charts(play(tune, 600, hill(20, 1e9, 30)))
     (surface,) = group(groups, "surface").charts
     assert surface.title == "x and z"

@@ -159,6 +159,17 @@ def test_default_method_is_simulated(plan: Any) -> None:
     assert 0 < data["all"]["lost_at_end"] < data["all"]["lost_at_start"]
 
 
+def test_simulated_end_is_compared_with_the_start_of_the_same_tunes(plan: Any) -> None:
+    three = (
+        'Parameter("a", 150, 1, 201), Parameter("b", 60, 1, 201, integer=True), '
+        'Parameter("c", 20, 1, 100, scale="log")'
+    )
+    _, data = plan(settings="", games=2000, parameters=three)
+    # these optima are farther away than the mean of all optima
+    assert data["all"]["lost_at_end"] > data["all"]["lost_at_start"]
+    assert not warned(data, "are at the start")
+
+
 MANY = ", ".join(f'Parameter("p{i}", 100, 0, 200)' for i in range(200))
 
 

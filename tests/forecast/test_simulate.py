@@ -11,30 +11,36 @@ from typing import Any
 import pytest
 
 from ringmaster.cli import run
-from ringmaster.forecast.simulate import Meter, divide
-from tests.program import ringmaster
+from ringmaster.commands.options import OPTIONS
+from ringmaster.forecast.simulate import Meter
+from ringmaster.tuners.simulation import DRAW_MODELS, SHAPES
 
 EVENT = """
 competition_type = "spsa"
 game = "chess"
 players = {{"duel": Player(["engine"], nodes=1)}}
 player = "duel"
-parameters = [
-    Parameter("a", start=150, min=0, max=200, c_end=33, r_end=0.02),
-    Parameter("b", start=60, min=0, max=200, c_end=33, r_end=0.02, integer=True),
-]
+parameters = {parameters}
 openings = Openings("book.epd")
 number_of_games = {games}
 {settings}
 """
+PARAMETERS = """[
+    Parameter("a", start=150, min=0, max=200, c_end=33, r_end=0.02),
+    Parameter("b", start=60, min=0, max=200, c_end=33, r_end=0.02, integer=True),
+]"""
 
 
 @pytest.fixture
 def event(tmp_path: Path) -> Callable[..., Path]:
-    def write(games: int = 4000, settings: str = 'method = "classic"') -> Path:
+    def write(
+        games: int = 4000,
+        settings: str = 'method = "classic"',
+        parameters: str = PARAMETERS,
+    ) -> Path:
         (tmp_path / "book.epd").write_text("4k3/8/8/8/8/8/8/4K2R w K -\n")
         path = tmp_path / "event.ctl"
-        path.write_text(EVENT.format(games=games, settings=settings))
+        path.write_text(EVENT.format(games=games, settings=settings, parameters=parameters))
         return path
 
     return write
@@ -81,7 +87,13 @@ def test_optima_are_anywhere_within_the_bounds_by_default(simulate: Any) -> None
     ("model", "lost"),
     [
         ("power:3", 2 * 0.5**3 + 2 * 0.4**3),
-        ("asymmetric:3", 2 * 3 * 0.5**2 + 2 * 0.4**2),
+        ("lopsided", 2 * 8 * 0.5**2 + 2 * 0.4**2),
+        ("lopsided:3", 2 * 3 * 0.5**2 + 2 * 0.4**2),
+        # the first is half of its half range of 100 above the optimum
+        ("cliff", 2 * 0.5**2 + 300 / (1 + math.exp((2 / 3 - 0.5) / 0.03)) + 2 * 0.4**2),
+        ("cliff:0.4", 2 * 0.5**2 + 300 / (1 + math.exp((0.4 - 0.5) / 0.03)) + 2 * 0.4**2),
+        # 0.5 half ranges above its optimum, 0.4 below
+        ("ridge", 2 * (20 * 0.9**2 + 0.1**2) / 21),
         ("spsa_tuner", 0.0001 * 2 * (150**2 + 60**2)),
     ],
 )
@@ -90,22 +102,51 @@ def test_elo_model_is_the_one_that_was_asked_for(simulate: Any, model: str, lost
     assert data["start"]["mean"] == pytest.approx(lost)
 
 
-@pytest.mark.process
-@pytest.mark.slow
-def test_outcome_depends_on_the_seed_and_not_on_the_processes(
-    simulate: Any, event: Callable[..., Path]
-) -> None:
+LOGARITHMIC = """[
+    Parameter("a", start=100, min=1, max=10000),
+    Parameter("b", start=100, min=1, max=10000, scale="log"),
+]"""
+
+
+def test_log_is_a_loss_of_factors_whatever_the_scale(simulate: Any) -> None:
+    options = ("--elo-model", "log", "--elo", "12", "--optimum", "a=0.0099,b=0.25")
+    data = simulate(*options, parameters=LOGARITHMIC, games=400, settings="")
+    # optima of 100 and 10; half a range is a factor of 100
+    assert data["start"]["mean"] == pytest.approx(0 + 12 / 4, abs=0.001)
+    assert data["assumed"][1] == "optima: a 99.9901, b 10 (--optimum)"
+
+
+@pytest.mark.parametrize("model", SHAPES)
+def test_each_shape_is_simulated_to_a_gain(simulate: Any, model: str) -> None:
+    data = simulate(
+        *("--elo-model", model, "--elo", "40"),
+        parameters='[Parameter("a", 150, 1, 200), Parameter("b", 60, 1, 200)]',
+        settings="",
+    )
+    assert data["gain"]["mean"] > 0
+    assert data["assumed"][-1].startswith(f"Elo model {model}, draw model fixed")
+
+
+def test_help_has_every_model() -> None:
+    texts = {
+        option.key: option.help("simulate") for option in OPTIONS if "simulate" in option.verbs
+    }
+    for name, shape in SHAPES.items():
+        number = f":{shape.constant:.2g}" if shape.constant else ""
+        assert f"{name}{number}" in texts["elo_model"]
+    for name in DRAW_MODELS:
+        assert name in texts["draw_model"]
+
+
+def test_outcome_depends_on_the_seed(simulate: Any) -> None:
     options = ("--replicates", "25", "--bias", "60", "--draw-model", "bayeselo")
-    one, other = simulate(*options), simulate(*options, "--seed", "1")
+    one, same, other = simulate(*options), simulate(*options), simulate(*options, "--seed", "1")
+    assert one == same
     assert one["gain"] != other["gain"]
-    done = ringmaster(event(), "simulate", "--json", "-j", "3", *options)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == one
-    assert "simulated 100 %" in done.stderr
 
 
 def test_games_in_flight_come_late(simulate: Any) -> None:
-    now, late = simulate("--elo", "100"), simulate("--elo", "100", "--concurrency", "3000")
+    now, late = simulate("--elo", "100"), simulate("--elo", "100", "-j", "3000")
     assert late["gain"]["mean"] < now["gain"]["mean"]
 
 
@@ -153,11 +194,17 @@ def test_text_shows_course_gain_and_estimates(
     ("options", "message"),
     [
         (["--elo-model", "cubic"], "there is no 'cubic'; choose from quadratic"),
-        (["--elo-model", "power:x"], "'x' is not a number from above 0 to 100"),
-        (["--elo-model", "clop-flat"], "clop-flat is a function of 1, not 2 parameters"),
-        (["--elo-model", "clop-round"], "there is no 'clop-round'"),
+        (["--elo-model", "power:x"], "'x' is not a number from 0.001 to 100"),
+        (["--elo-model", "quadratic:2"], "there is no 'quadratic:2'"),
+        (
+            ["--elo-model", "asymmetric"],
+            "there is no 'asymmetric'; choose from quadratic, log, lop",
+        ),
+        (
+            ["--elo-model", "log"],
+            "--elo-model: log needs ranges above 0, and that of 'a' begins at",
+        ),
         (["--draw-model", "some"], "there is no 'some'; choose from fixed"),
-        (["--correlation", "2"], "is not a number from -1 to 1"),
         (["--optimum", "a=0.5"], "random for all parameters or for none"),
         (["--seconds-per-game", "2"], "--seconds-per-game is an option of plan, not of simulate"),
     ],
@@ -172,16 +219,12 @@ def test_bad_option_is_answered_by_what_would_be_right(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("replicates", [1, 10, 25, 120])
-@pytest.mark.parametrize("processes", [1, 2, 7, 50])
-def test_replicates_are_divided_in_whole_groups(replicates: int, processes: int) -> None:
-    parts = divide(replicates, processes)
-    assert sum(count for _, count in parts) == replicates
-    at = 0
-    for first, count in parts:
-        assert first == at
-        assert first % 10 == 0
-        at += count
+def test_ridge_needs_two_parameters(
+    event: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = event(parameters='[Parameter("a", 1, 0, 9)]', settings="")
+    assert run([str(path), "simulate", "--elo-model", "ridge"]) == 2
+    assert "ridge needs 2 parameters or more, not 1; tune more, or" in capsys.readouterr().err
 
 
 class Stream:

@@ -62,6 +62,8 @@ matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
 #: A closing match long enough to be killed in, and to be decided.
 CLOSING = SPSA.replace("Verify(games=20)", "Verify(games=300, sprt=SPRT(-30, 30))")
 
+MIXED = CLOSING.replace(", nodes=1)", ")") + 'time_controls = {{"5+1": 0.7, "9+1": 0.3}}\n'
+
 #: A control file by competition type, and a number of games that takes some seconds.
 TYPES: Mapping[str, tuple[str, int]] = {
     "playoff": (PLAYOFF, 200),
@@ -73,6 +75,7 @@ TYPES: Mapping[str, tuple[str, int]] = {
     "ce_tuner": (CE_TUNER, 600),
     "clop_tuner": (CLOP_TUNER, 600),
     "spsa": (CLOSING, 300),
+    "spsa, time controls": (MIXED, 300),
     "texel": (TEXEL, 40),
     "optuna_tuner": (OPTUNA_TUNER, 600),
 }
@@ -108,7 +111,9 @@ def state(control: Path) -> tuple[int, dict[str, Any]]:
     with closing(sqlite3.connect(control.with_suffix(".status"))) as connection:
         seq, data = connection.execute("SELECT seq, data FROM state").fetchone()
     decoded: dict[str, Any] = json.loads(data)
-    tallies = [match["tally"] for match in decoded.get("matches", ())]
+    tallies = []
+    for match in decoded.get("matches", ()):
+        tallies += [match["tally"], *match["by_time_control"].values()]
     for name in ("matchups", "tallies"):
         tallies += decoded.get(name, {}).values()
     for tally in tallies:

@@ -93,6 +93,7 @@ def test_choice_is_commented(engine: Path) -> None:
     prose = " ".join(text.replace("\n#", " ").split())
     assert "The integer options of Tunable 2; delete the parameters that you do not want" in prose
     assert "Narrower than the engine's own range: LmrLogDivisor (1 to 100000); HashMove" in prose
+    assert "LmrLogDivisor: the largest value is 20 times the smallest or more" in prose
     assert "Left out (not about the quality of play): Hash, USI_Hash, Threads, MultiPV," in prose
     assert "Left out (it cannot be changed): Fixed." in prose
     assert "Left out (the default is outside its bounds): Odd." in prose

@@ -114,12 +114,12 @@ def test_comment_of_the_file_stays_a_comment() -> None:
     assert "\nimport os" not in match.render("x.ctl")
 
 
-def test_logarithmic_scales_are_doublings() -> None:
+def test_logarithmic_scales_are_kept() -> None:
     ranges = '{"g": "Real(1, 16, prior=log-uniform)", "h": "Integer(1, 64, prior=log-uniform)"}'
     text = imported(("t.json", ranges)).render("x.ctl")
     text = " ".join(text.split())
-    assert '"g", start=2, min=0, max=4, transform=lambda x: min(max(1, 2**x), 16)' in text
-    assert '"h", start=3, min=0, max=6, transform=lambda x: round(2**x)' in text
+    assert '"g", start=4, min=1, max=16, scale="log"' in text
+    assert '"h", start=8, min=1, max=64, integer=True, scale="log"' in text
 
 
 def test_clop_file_becomes_a_clop_tuner(tmp_path: Path) -> None:
@@ -138,9 +138,10 @@ StopOnError true
     match = imported(("t.clop", file))
     values = event_of(match.render("x.ctl"), tmp_path).control_file.values
     assert (values["clop_H"], values["correlations"], values["replications"]) == (4, "none", 2)
-    assert [(p.code, p.type, p.minimum, p.maximum) for p in values["parameters"]] == [
-        ("g", "GammaParameter", 1, 16),
-        ("h", "IntegerParameter", 1, 64),
+    parameters = values["parameters"]
+    assert [(p.code, p.scale, p.integer, p.minimum, p.maximum) for p in parameters] == [
+        ("g", "log", False, 1, 16),
+        ("h", "linear", True, 1, 64),
     ]
     assert match.parallel == 2
     assert match.notes == ["Script './play.py x'", "StopOnError 'true'"]

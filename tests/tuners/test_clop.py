@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from ringmaster.tuners.clop import PLACES, PRIOR, Axis, Clop, Regression, fit
-from tests.tuners.clop_tunes import simulated_regrets
+from tests.tuners.clop_tunes import CLOP_FUNCTIONS, simulated_regrets
 
 LINE = Axis(-1.0, 1.0)
 
@@ -208,3 +208,14 @@ def test_regret_on_log_is_the_published_one() -> None:
 def test_regret_falls_with_the_number_of_games() -> None:
     regrets = simulated_regrets("rosenbrock", 2, (200, 1000), replicates=4).mean(axis=0)
     assert regrets[1] < regrets[0] / 2
+
+
+@pytest.mark.parametrize("name", CLOP_FUNCTIONS)
+def test_no_value_is_better_than_the_optimum_of_a_function(name: str) -> None:
+    function = CLOP_FUNCTIONS[name]
+    n, optimum = function.count or 1, np.array(function.optimum)
+    axes = [np.linspace(-1, 1, 20_001 if n == 1 else 301)] * n
+    grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, n)
+    lost = function.strength(optimum) - function.strength(grid)
+    assert lost.min() >= -1e-11
+    assert np.abs(grid[lost.argmin()] - optimum).max() < 0.01

@@ -7,13 +7,14 @@ early.  The best candidate is the one with the highest estimate by all trials to
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction
-from ringmaster.competitions.optuna_tuner.report import TrialReport
+from ringmaster.competitions.optuna_tuner.report import TrialReport, trial_charts
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
     SearchedParameter,
@@ -23,8 +24,7 @@ from ringmaster.competitions.optuna_tuner.settings import (
     doubts,
     space_of,
 )
-from ringmaster.competitions.optuna_tuner.state import Estimates, OptunaState, Trial
-from ringmaster.competitions.tuning.candidates import in_order
+from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial, reference_size
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
@@ -44,6 +44,7 @@ from ringmaster.tuners.search.optuna_study import (
     Told,
 )
 from ringmaster.tuners.search.space import Values
+from ringmaster.tuners.search.surrogate import Surrogate
 
 
 class OptunaTuner(GameTune):
@@ -80,7 +81,8 @@ class OptunaTuner(GameTune):
         self._study: Study | None = None
         #: Events that the study has not got yet.
         self._news: list[Told] = []
-        self._estimates = Estimates(self.space, state)
+        #: Estimates by the first ended trials; reports need those of two numbers.
+        self._by_first = functools.lru_cache(2)(functools.partial(state.surrogate, self.space))
 
     def _wrong_settings(self) -> Iterable[SettingError]:
         wrong = check_parameters(self.parameters)
@@ -107,8 +109,20 @@ class OptunaTuner(GameTune):
         return {p.code: p.shown(values[p.code]) for p in self.parameters if p.code in values}
 
     def estimated(self) -> ValuesByCode:
-        best = self._estimates.best()
-        return self.start_values if best is None else self._by_code(self._state.trials[best].values)
+        surrogate = self._surrogate()
+        if surrogate is None:
+            return self.start_values
+        _, best = self._state.estimated(surrogate)[surrogate.best]
+        return self._by_code(best.values)
+
+    def _surrogate(self, *, latest: bool = True) -> Surrogate | None:
+        """Return the estimates, None without an ended trial.
+
+        latest  whether of all trials, or of the number that references are based on: an
+                estimate of 1,000 trials takes half a second
+        """
+        ended = self._state.ended
+        return self._by_first(ended if latest else reference_size(ended)) if ended else None
 
     def _accepts(self, values: Values) -> bool:
         """Return whether the constraint allows a candidate.  Raises SettingError."""
@@ -215,13 +229,10 @@ class OptunaTuner(GameTune):
                 f"{RANDOM_TRIES} random ones",
                 "a constraint that allows more, or narrower ranges",
             ) from None
-        return Trial(
-            list(asked.values),
-            after,
-            asked.sampler,
-            asked.refused,
-            None if self.values["end_hopeless"] is None else self._estimates.reference(),
-        )
+        judging = self.values["end_hopeless"] is not None
+        surrogate = self._surrogate(latest=False) if judging else None
+        reference = None if surrogate is None else surrogate.estimates[surrogate.best].score
+        return Trial(list(asked.values), after, asked.sampler, asked.refused, reference)
 
     def _issue_game(self, number: int, trial: Trial) -> Task:
         game = trial.issued
@@ -237,8 +248,8 @@ class OptunaTuner(GameTune):
         return self._issue(f"{number:0{digits[0]}d}_{game:0{digits[1]}d}", ticket)
 
     def _sides(self, ticket: Ticket) -> tuple[str, str]:
-        other = OPPONENT if self.opponents else ":start"
-        return in_order((":trial", other), ticket["g"] % 2)
+        sides = ":trial", OPPONENT if self.opponents else ":start"
+        return sides[::-1] if ticket["g"] % 2 else sides
 
     def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
         return self.start_values if side == ":start" else self._by_code(ticket["p"])
@@ -338,11 +349,11 @@ class OptunaTuner(GameTune):
             f"{self._work_done()}, sampler {self.values['sampler']}",
             self.parameters,
             self._state,
-            self._estimates.surrogate(latest=not live),
+            self._surrogate(latest=not live),
             self.values["number_of_trials"],
             self.values["sampler"],
             lambda trial: self.shown_values(self._by_code(trial.values)),
-            self.space.start(),
+            self.shown_values(self.start_values),
             tuple(self.opponents),
         )
 
@@ -368,6 +379,4 @@ class OptunaTuner(GameTune):
         return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
 
     def _charts_of_tune(self) -> list[ChartGroup]:
-        from ringmaster.competitions.optuna_tuner.charts import trial_charts
-
-        return trial_charts(self.space, self.parameters, self._state, self._estimates.surrogate())
+        return trial_charts(self.space, self.parameters, self._state, self._surrogate())

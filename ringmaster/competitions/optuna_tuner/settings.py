@@ -19,6 +19,7 @@ from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import (
+    ON_SCALE,
     PLAYED_BINDING,
     Choices,
     check_codes,
@@ -55,17 +56,15 @@ DIGITS = 6
 #: Rounding error of a multiple of a step, in steps.
 _ROUNDING = 1e-6
 #: Arguments that only numbers have.
-_OF_NUMBERS = ("min", "max", "step", "log", "integer", "format", "transform")
+_OF_NUMBERS = ("min", "max", "step", "scale", "integer", "format", "transform")
 
 
 class SearchedParameter(TunedParameter, frozen=True):
     """A parameter of an optuna_tuner.  The value of a choice is its index.
 
-    log      whether equal factors are equally far apart
     only_if  it exists only if each of these parameters (by code) has one of these choices
     """
 
-    log: bool = False
     only_if: Mapping[str, tuple[OptionValue, ...]] = msgspec.field(default_factory=dict)
 
     @property
@@ -132,7 +131,7 @@ def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
         expected = "a number; or choices, such as choices=[True, False]"
         raise wrong_argument(code, "start", f"start {shown(start)} is not a number", expected)
     built = checked_parameter(SearchedParameter, given)
-    _check_scale(built)
+    _check_step(built)
     return built
 
 
@@ -140,7 +139,7 @@ def _index_of_start(values: Mapping[str, Any], choices: Choices) -> int:
     """Return the index of the start.  Raises SettingError for arguments beside choices."""
     code, start = values["code"], values["start"]
     for name in _OF_NUMBERS:
-        if values[name] is not None and values[name] is not False:
+        if values[name] not in (None, False, "linear"):
             raise wrong_argument(code, name, f"{name} has no meaning beside choices", "one of them")
     for i, choice in enumerate(choices.choices):
         if choices.index(choice) != i:
@@ -155,16 +154,14 @@ def _index_of_start(values: Mapping[str, Any], choices: Choices) -> int:
     return index
 
 
-def _check_scale(p: SearchedParameter) -> None:
-    """Raise SettingError for a step or a logarithm that does not fit the range."""
+def _check_step(p: SearchedParameter) -> None:
+    """Raise SettingError for a step that does not fit the range or the scale."""
     low, step = p.minimum, p.step
-    if p.log and low <= 0:
-        text, expected = f"cannot contain {low:g}", "a min above 0, or a scale without log"
-        raise wrong_argument(p.code, "min", f"a logarithmic scale {text}", expected)
     if step is None:
         return
-    if p.log:
-        raise wrong_argument(p.code, "step", "step and log exclude each other", "one of them")
+    if p.scale == "log":
+        text = "a step excludes a logarithmic scale"
+        raise wrong_argument(p.code, "step", text, "one of them")
     if p.integer and step != int(step):
         raise wrong_argument(p.code, "step", f"a step of {step:g} is not an integer", "an integer")
     for name, value in (("max", p.maximum), ("start", p.start)):
@@ -188,12 +185,7 @@ PARAMETER = CallOf(
             "Distance of neighbouring values, counted from min; by default any number, or 1 for "
             "whole numbers.",
         ),
-        Setting(
-            "log",
-            Boolean(),
-            "Whether equal factors are equally important, as for times and rates.",
-            False,
-        ),
+        ON_SCALE,
         optional(
             "choices",
             ListOf(Scalar(), minimum=2),
@@ -255,7 +247,7 @@ def space_of(parameters: Sequence[SearchedParameter]) -> Space:
                 p.minimum,
                 p.maximum,
                 integer=p.integer,
-                log=p.log,
+                log=p.scale == "log",
                 step=p.step,
                 choices=p.choices is not None,
                 fixed=p.frozen,
@@ -336,7 +328,7 @@ def check_sampler(sampler: str, space: Space) -> Iterator[SettingError]:
 
 def check_packages(sampler: str) -> None:
     """Raise SettingError for a missing package."""
-    needed = ["optuna", NEEDS.get(sampler, "optuna")]
+    needed = ["optuna", "sklearn", NEEDS.get(sampler, "optuna")]
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if not missing:
         return
@@ -344,7 +336,8 @@ def check_packages(sampler: str) -> None:
     install = "torch" if missing == ["torch"] else "'ringmaster-engines[tuners]'"
     raise SettingError(
         ("sampler",),
-        f"{sampler!r} needs {missing[0]}, which is not installed: pip install {install}",
+        f"an optuna_tuner with {sampler!r} needs {missing[0]}, which is not installed: "
+        f"pip install {install}",
     )
 
 

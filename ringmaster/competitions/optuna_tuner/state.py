@@ -1,4 +1,4 @@
-"""The stored state of an optuna_tuner: its trials with their results, and their estimates.
+"""The stored state of an optuna_tuner: its trials with their results.
 
 The order of events is stored by two numbers of each trial: `after`, the number of trials that
 had ended when it was proposed, and `place` among the ended ones.
@@ -6,7 +6,6 @@ had ended when it was proposed, and `place` among the ended ones.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import msgspec
@@ -15,7 +14,7 @@ from ringmaster.competitions.tally import Pairs
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
 from ringmaster.tuners.search.space import Space
-from ringmaster.tuners.search.surrogate import Observation, Surrogate
+from ringmaster.tuners.search.surrogate import Surrogate
 
 
 class Trial(msgspec.Struct, omit_defaults=True):
@@ -56,12 +55,6 @@ class Trial(msgspec.Struct, omit_defaults=True):
         pairs = sum(self.pairs.counts)
         return sum(i * n for i, n in enumerate(self.pairs.counts)) / (4 * pairs) if pairs else 0.5
 
-    def observation(self) -> Observation:
-        """Return its results."""
-        # a trial that ended without a game is of the start values, against themselves
-        counts = tuple(self.pairs.counts) if self.games else ()
-        return Observation(tuple(self.values), self.score, counts)
-
     def wants_game(self, games: int) -> bool:
         """Return whether to issue another game.
 
@@ -91,6 +84,11 @@ class OptunaState(GameTuneState):
         ended = [(n, t) for n, t in self.trials.items() if t.place is not None]
         return sorted(ended, key=lambda item: item[1].place or 0)
 
+    def surrogate(self, space: Space, count: int) -> Surrogate:
+        """Return the estimates by the first ended trials.  Raises RingmasterError."""
+        trials = [trial for _, trial in self.in_order_of_end()[:count]]
+        return Surrogate(space, [t.values for t in trials], [t.pairs.counts for t in trials])
+
     def estimated(self, surrogate: Surrogate) -> list[tuple[int, Trial]]:
         """Return the trials that a surrogate estimates, in its order, with their numbers."""
         ended = self.in_order_of_end()
@@ -109,51 +107,10 @@ class OptunaState(GameTuneState):
             yield Told(ended, other.score)
 
 
-#: Ended trials up to which each new one has an estimate of its own as its reference; later
-#: estimates follow whenever there are `_GROWTH` times as many.
-_EACH, _GROWTH = 20, 1.1
-
-
-class Estimates:
-    """The estimates by the ended trials of a state."""
-
-    def __init__(self, space: Space, state: OptunaState) -> None:
-        self._space = space
-        self._state = state
-        #: The last estimates with their numbers of trials, by `latest`.
-        self._known: dict[bool, tuple[int, Surrogate]] = {}
-
-    def surrogate(self, *, latest: bool = True) -> Surrogate | None:
-        """Return the estimates, None without an ended trial.
-
-        latest  whether of all trials, or of the number that references are based on: an
-                estimate of 1,000 trials takes half a second
-        """
-        ended = self._state.ended
-        count = ended if latest else reference_size(ended)
-        if not count:
-            return None
-        known = self._known.get(latest)
-        if known is None or known[0] != count:
-            observations = [t.observation() for _, t in self._state.in_order_of_end()[:count]]
-            earlier = None if known is None or known[0] > count else known[1]
-            known = self._known[latest] = count, Surrogate(self._space, observations, earlier)
-        return known[1]
-
-    def best(self) -> int | None:
-        """Return the number of the best trial, None without an ended one."""
-        surrogate = self.surrogate()
-        return None if surrogate is None else self._state.estimated(surrogate)[surrogate.best][0]
-
-    def reference(self) -> float | None:
-        """Return the best estimate for a new trial, None without an ended trial."""
-        surrogate = self.surrogate(latest=False)
-        return None if surrogate is None else surrogate.estimates[surrogate.best].score
-
-
 def reference_size(ended: int) -> int:
-    """Return the number of first ended trials that references are based on."""
-    if ended <= _EACH:
-        return ended
-    times = math.floor(math.log(ended / _EACH) / math.log(_GROWTH) + 1e-9)
-    return math.ceil(_EACH * _GROWTH**times)
+    """Return the number of first ended trials that references are based on.
+
+    It keeps four binary digits: each trial up to 16 has an estimate of its own.
+    """
+    low_bits = max(ended.bit_length() - 4, 0)
+    return ended >> low_bits << low_bits

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ringmaster.competitions.tournaments.matchup_charts import MOST_POINTS, thinned
 from ringmaster.competitions.tuning.chart_parts import (
-    MOST_POINTS,
+    VALUE_LABEL,
     number,
+    on_axis,
     parameter_chart,
-    thinned,
     value_groups,
 )
 from ringmaster.model.parameters import TunedParameter
@@ -44,23 +45,19 @@ GROUPS = 12
 class TuneCharts:
     """Collects the games of a tune for charts.
 
-    parameters   the tuned parameters, in the order of the tuner's arrays
-    games_after  returns the number of games of a number of iterations
-    share        of the games that will be added, a sample by chance below 1
+    parameters  the tuned parameters, in the order of the tuner's arrays
+    share       of the games that will be added, a sample by chance below 1
     """
 
     def __init__(
-        self,
-        parameters: Sequence[TunedParameter],
-        tuner: Spsa,
-        games_after: Callable[[int], int],
-        share: float = 1.0,
+        self, parameters: Sequence[TunedParameter], tuner: Spsa, share: float = 1.0
     ) -> None:
         self._parameters = tuple(parameters)
         self._tuner = tuner
         #: (games, θ).
+        games_before = tuner.counting.games_before
         self._course = thinned(
-            [(float(games_after(k)), theta) for k, theta in tuner.trajectory.points()]
+            [(float(games_before(k + 1)), theta) for k, theta in tuner.trajectory.points()]
         )
         self._share = share
         self._own, self._other, self._scores = array("d"), array("d"), array("d")
@@ -106,18 +103,23 @@ class TuneCharts:
         return groups
 
     def _played(self) -> tuple[Array, Array]:
-        """Return distances and midpoints of the sides, (games, n); NaN where absent."""
+        """Return distances and midpoints of the sides on axes, (games, n); NaN where absent."""
         n = len(self._parameters)
-        own = np.array(self._own).reshape(-1, n)
+        own = self._on_axes(np.array(self._own).reshape(-1, n))
         if self._other:
-            other = np.array(self._other).reshape(-1, n)
+            other = self._on_axes(np.array(self._other).reshape(-1, n))
             return (own - other) / 2, (own + other) / 2
         # approximately θ when the game was recorded
         games = np.arange(len(own)) / self._share
         x = [0.0, *(games for games, _ in self._course)]
-        y = np.array([self._tuner.space.start.tolist(), *(theta for _, theta in self._course)])
-        theta = np.stack([np.interp(games, x, y[:, i]) for i in range(n)], axis=1)
+        y = np.array([self._tuner.began.tolist(), *(theta for _, theta in self._course)])
+        theta = self._on_axes(np.stack([np.interp(games, x, y[:, i]) for i in range(n)], axis=1))
         return own - theta, theta
+
+    def _on_axes(self, values: Array) -> Array:
+        """Return values, (…, n), with the common logarithms of those on a logarithmic scale."""
+        space = self._tuner.space
+        return space.theta(values) / space.unit
 
     def _parameter(
         self, i: int, parameter: TunedParameter, finding: Finding, distance: Array
@@ -134,8 +136,11 @@ class TuneCharts:
             sizes = np.array([len(part) for part in parts])
             x = (np.cumsum(sizes) - sizes / 2) / self._share
             centre = np.interp(x, [p[0] for p in line], [p[1] for p in line])
-            low = np.maximum(centre - root, parameter.minimum)
-            high = np.minimum(centre + root, parameter.maximum)
+            if parameter.scale == "log":
+                low, high = centre / 10**root, centre * 10**root
+            else:
+                low, high = centre - root, centre + root
+            low, high = np.maximum(low, parameter.minimum), np.minimum(high, parameter.maximum)
             band = tuple(zip(x.tolist(), low.tolist(), high.tolist(), strict=True))
             pieces.append(Band("perturbation", band))
         pieces.append(Level("start", start))
@@ -152,7 +157,7 @@ class TuneCharts:
     def _regression(
         self, parameter: TunedParameter, finding: Finding, distance: Array, midpoint: Array
     ) -> Chart | None:
-        """Return the gain in Elo a unit by the played value.
+        """Return the gain in Elo a unit of the axis by the played value.
 
         The expected W − L of m + d against m − d is 2d·slope/C; of m + d against a
         reference it is half of that, plus a term independent of d.
@@ -175,18 +180,26 @@ class TuneCharts:
             points.append((ddm / dd, gain, gain - error, gain + error))
         pieces: list[Piece] = [Level("no gain", 0.0)]
         left, right, fit = points[0][0], points[-1][0], finding.fit
+        log = parameter.scale == "log"
+        unit = finding.estimate * math.log(10) if log else 1.0
         if fit.optimum is not None and fit.curvature is not None:
             within = parameter.minimum <= fit.optimum <= parameter.maximum
-            pieces.append(Interval("fitted optimum", fit.optimum, fit.low, fit.high, along="x"))
+            optimum, low, high = (
+                None if value is None else on_axis(value, log=log)
+                for value in (fit.optimum, fit.low, fit.high)
+            )
+            assert optimum is not None
+            pieces.append(Interval("fitted optimum", optimum, low, high, along="x"))
             if within:
-                left, right = min(left, fit.optimum), max(right, fit.optimum)
-            ends = [(x, -2 * fit.curvature * (x - fit.optimum)) for x in (left, right)]
+                left, right = min(left, optimum), max(right, optimum)
+            ends = [(x, -2 * fit.curvature * unit**2 * (x - optimum)) for x in (left, right)]
         else:
-            ends = [(left, fit.slope), (right, fit.slope)]
+            ends = [(left, fit.slope * unit), (right, fit.slope * unit)]
         pieces.append(Whiskers("results (95 %)", tuple(points)))
         if right > left:
             pieces.append(Series("fit", tuple(ends), "average"))
-        return Chart(parameter.code, tuple(pieces), "value", "Elo a unit", _summary(finding))
+        label = "Elo a factor of 10" if log else "Elo a unit"
+        return Chart(parameter.code, tuple(pieces), VALUE_LABEL[log], label, _summary(finding))
 
 
 def _summary(finding: Finding) -> str:

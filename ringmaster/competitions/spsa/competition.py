@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ringmaster.competitions.competition import (
     History,
@@ -20,7 +21,6 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.spsa.charts import MOST_DRAWN, MOST_VALUES, TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
-from ringmaster.competitions.spsa.games import IterationGames, Tickets, ValueGrid
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
@@ -30,9 +30,12 @@ from ringmaster.competitions.spsa.settings import (
 from ringmaster.competitions.spsa.state import (
     Edit,
     Iteration,
+    IterationGames,
     LearningSettings,
     SpsaState,
+    Tickets,
     TuneHistory,
+    ValueGrid,
     ValueOrder,
 )
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
@@ -41,7 +44,7 @@ from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.jobs import Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import CheckJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import GameResult
@@ -140,7 +143,7 @@ class SpsaCompetition(GameTune):
         return state.iterations >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
-        openings = self._schedule.openings(self._planned_games)
+        openings = self._schedule.opening(self._planned_games - 1) + 1
         return Standing(self._state.iterations, self.estimated(), openings, self._due)
 
     # before the games
@@ -170,6 +173,16 @@ class SpsaCompetition(GameTune):
             samples["between"] = self.values_by_code(self._grid.sample())
         return samples
 
+    def _check_jobs(self) -> list[CheckJob]:
+        jobs = super()._check_jobs()
+        first, *others = self.values["time_controls"] or ("",)
+        by_code = {job.player.code: job for job in jobs if str(job.player.time_control) == first}
+        return jobs + [
+            replace(job, id=f"{job.id}-{control}", player=job.player.at_time_control(control))
+            for control in others
+            for job in by_code.values()
+        ]
+
     # issuing games
 
     def next_job(self) -> Task | None:
@@ -191,6 +204,7 @@ class SpsaCompetition(GameTune):
             self._grid.round(perturbation.minus.tolist()),
             size=self._schedule.size,
             layout=len(self._state.history.layouts) - 1,
+            time_control=self._tickets.draw_time_control(k),
         )
 
     def _opening(self, ticket: Ticket) -> int:
@@ -295,21 +309,19 @@ class SpsaCompetition(GameTune):
             history = history.sample(share, "kind")
         else:
             share = 1.0
-        before = self.tuner.counting.games_before
-        tune = TuneCharts(self.tuned, self.tuner, lambda k: before(k + 1), share)
+        tune = TuneCharts(self.tuned, self.tuner, share)
         matches = MatchupCourses(self._matchup_infos())
         codes = [p.code for p in self.tuned]
         for ticket, result in history:
             if is_of_closing_match(ticket):
-                matches.record_result(self.closing.describe(ticket), result)
+                played = self.closing.describe(ticket)
+                matches.record_result(played.matchup, played.players[0], played.pair, result)
             elif result.outcome != "void":
                 # `describe` takes several times as long
                 sides = self._tickets.sides(ticket)
                 plus, minus = self._tickets.values(ticket, codes)
-                if "=" not in sides:
-                    tune.add(plus, minus, 2 * result.points(sides.index("+")) - 1)
-                    continue
-                seat = 1 - sides.index("=")
-                own = plus if sides[seat] == "+" else minus
-                tune.add(own, None, 2 * result.points(seat) - 1)
+                side = "+" if "+" in sides else "-"
+                own, other = (plus, minus) if side == "+" else (minus, plus)
+                score = 2 * result.points(sides.index(side)) - 1
+                tune.add(own, None if "=" in sides else other, score)
         return [*tune.charts(), *closing_charts(matches)]

@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.competition import Trajectory
-from ringmaster.competitions.spsa.games import Tickets
 from ringmaster.competitions.spsa.methods import Schedule, make_schedule
 from ringmaster.competitions.spsa.state import (
     LEARNING_SETTINGS,
@@ -23,6 +22,7 @@ from ringmaster.competitions.spsa.state import (
     LearningSettings,
     ParameterSettings,
     SpsaState,
+    Tickets,
     TuneHistory,
 )
 from ringmaster.competitions.tuning.parameter_settings import changed_arguments
@@ -89,7 +89,7 @@ def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneH
     left, starts = dict(history.left), {}
     if tuner.iterations:
         estimates = dict(zip(codes, tuner.estimate().tolist(), strict=True))
-        began = dict(zip(codes, tuner.space.start.tolist(), strict=True))
+        began = dict(zip(codes, tuner.began.tolist(), strict=True))
         tuned = {p.code for p in learning.tuned}
         left |= {
             code: _rounded(value, old[code])
@@ -117,7 +117,7 @@ def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneH
 def _rounded(value: float, parameter: ParameterSettings) -> float:
     """Return a value to about a millionth of the parameter's range."""
     places = 6 - math.floor(math.log10(parameter.maximum - parameter.minimum))
-    return parameter.clip(round(value, places))
+    return parameter.parameter().clip(round(value, places))
 
 
 # the report of an edit
@@ -179,7 +179,7 @@ def _parameter_effects(was: Tune, now: Tune) -> Iterator[str]:
 
 
 #: Fields of ParameterSettings whose changes are reported, in this order.
-_ARGUMENTS = ("minimum", "maximum", "c_end", "r_end", "step", "integer", "start")
+_ARGUMENTS = ("minimum", "maximum", "c_end", "r_end", "step", "integer", "scale", "start")
 
 
 def _value_text(tune: Tune, code: str) -> str:
@@ -210,7 +210,7 @@ def _gain_effects(old: Mapping[str, str], new: Mapping[str, str], iteration: int
 def _gains(tune: Tune, iteration: int) -> dict[str, str]:
     """Return c and R of an iteration by parameter; only c for a method without R."""
     method, k = tune.tuner.method, tune.tuner.counting.k(iteration)
-    texts = [f"c {c:.4g}" for c in method.c(k, tune.tuner.memory)]
+    texts = [f"c {c:.4g}" for c in tune.tuner.c(k)]
     if isinstance(method, GainMethod):
         gains = method.gains.R(k)
         texts = [f"{text}, R {R:.4g}" for text, R in zip(texts, gains, strict=True)]

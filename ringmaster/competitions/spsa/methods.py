@@ -85,25 +85,26 @@ class Schedule(msgspec.Struct, frozen=True):
         return self.method.gains if isinstance(self.method, GainMethod) else None
 
     def least_c(self) -> list[float]:
-        """Return the smallest expected perturbation of each parameter."""
-        first = self.method.c(self.counting.k(1))
+        """Return the smallest expected perturbation of each parameter, in its units."""
+        space = self.method.space
         if self.gains is None:
             # the perturbation shrinks as results come in
-            return (first / 4).tolist()  # type: ignore[no-any-return]  # NumPy says Any
-        last = self.method.c(self.counting.length(self.iterations))
-        return np.minimum(first, last).tolist()  # type: ignore[no-any-return]  # NumPy says Any
+            least = self.method.reach() / 4
+        else:
+            last = self.method.c(self.counting.length(self.iterations))
+            least = np.minimum(self.method.c(self.counting.k(1)), last)
+        return (least * space.rate(space.minimum)).tolist()  # type: ignore[no-any-return]  # NumPy says Any
 
     def warnings(self, parameters: Sequence[TunedParameter]) -> list[str]:
         """Return warnings of perturbations that are probably unintended."""
         lines = []
-        first = self.method.c(self.counting.k(1)).tolist()
-        for parameter, c in zip(parameters, first, strict=True):
+        first, widths = self.method.c(self.counting.k(1)), self.method.space.width
+        for parameter, c, width in zip(parameters, first, widths, strict=True):
             if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:
                 lines.append(
                     f"parameter {parameter.code!r}: c_end {parameter.c_end:g} is raised to 0.5, "
                     "the smallest perturbation of an integer"
                 )
-            width = parameter.maximum - parameter.minimum
             if 2 * c > width:
                 lines.append(
                     f"parameter {parameter.code!r}: its first perturbations (c = {c:.3g}) "
@@ -153,7 +154,7 @@ def _make_method(
 ) -> Method:
     """Return the tuner's method for a tune of length N.  Raises SettingError if gains overflow."""
     if values["method"] == "adaptive":
-        return Adaptive(space, _arguments(parameters, "c_end", math.nan))
+        return Adaptive(space, _distances(parameters, "c_end"))
     with np.errstate(all="ignore"):
         gains = _make_gains(values, parameters, space, N)
         ends = [f(k) for f in (gains.c, gains.R) for k in (1, N)]
@@ -171,10 +172,20 @@ def _arguments(parameters: Sequence[TunedParameter], name: str, default: float) 
     return np.array([default if value is None else value for value in values], dtype=np.float64)
 
 
+def _distances(parameters: Sequence[TunedParameter], name: str) -> Array:
+    """Return c_end or step of each parameter on its scale, (n,), NaN without one.
+
+    On a logarithmic scale they are distances at the start.
+    """
+    values = _arguments(parameters, name, math.nan)
+    starts = np.array([p.start if p.scale == "log" else math.nan for p in parameters])
+    return np.where(np.isnan(starts), values, np.log1p(values / starts))
+
+
 def _make_gains(
     values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space, N: float
 ) -> Gains:
-    name, c_end = values["method"], _arguments(parameters, "c_end", math.nan)
+    name, c_end = values["method"], _distances(parameters, "c_end")
     if name == "constant":
         return _autoselected(values, parameters, space).gains
     if name == "blog":
@@ -189,7 +200,7 @@ def _make_gains(
         A = values["A_ratio"] * N if A is None else A
         r_end = _arguments(parameters, "r_end", 0.002)
         return Classic(c_end, r_end, N, alpha, gamma, A, space.least_c)
-    a, c, step = values["a"], values["c"], _arguments(parameters, "step", math.nan)
+    a, c, step = values["a"], values["c"], _distances(parameters, "step")
     # so that the last perturbation is c_end
     step = np.where(np.isnan(step), c_end * math.pow(N, gamma) / c, step)
     return WeatherFactory(step, a, c, A, alpha, gamma, space.least_c)
@@ -202,7 +213,7 @@ def _autoselected(
     selected = autoselect(
         space, values["elo_per_parameter"], values["precision"], values["draw_ratio"]
     )
-    c, r = _arguments(parameters, "c_end", math.nan), _arguments(parameters, "r_end", math.nan)
+    c, r = _distances(parameters, "c_end"), _arguments(parameters, "r_end", math.nan)
     if np.isnan(c).all() and np.isnan(r).all():
         return selected
     c = np.maximum(np.where(np.isnan(c), selected.c, c), space.least_c)

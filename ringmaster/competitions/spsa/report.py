@@ -12,8 +12,9 @@ import msgspec
 
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import SpsaState
-from ringmaster.competitions.tuning.opponents import opponents_data, results_text
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
+from ringmaster.competitions.tally import AT, Tally
+from ringmaster.competitions.tuning.opponents import opponents_data, results_data, results_text
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, scale_advice, value_text
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.stats.elo import Z95
@@ -90,6 +91,8 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield Listing(_EFFECTS, tuned).table("results for each parameter", notes)
         if self.schedule.derived:
             yield Text(self.schedule.derived)
+        if advice := scale_advice(self.parameters):
+            yield Text(tuple(advice))
         removed = self.state.history.removed()
         if removed:
             values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
@@ -111,6 +114,11 @@ class TuneReport(msgspec.Struct, frozen=True):
         }
         if len(self.opponents) > 1:
             data["opponents"] = opponents_data(self.state.tallies.values(), self.opponents)
+        if parts := self._by_time_control():
+            data["time_controls"] = [
+                {"time_control": control, "weight": weight, **results_data(own)}
+                for control, weight, own in parts
+            ]
         removed = self.state.history.removed()
         return {**data, "removed": removed} if removed else data
 
@@ -122,7 +130,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         course = [theta for _, theta in tuner.trajectory.points()]
         tuned = zip(
             tuner.theta.tolist(),
-            tuner.method.c(k, tuner.memory).tolist(),
+            tuner.c(k).tolist(),
             R,
             zip(*course, strict=True) if course else [()] * len(tuner.theta),
             tuner.findings(),
@@ -151,8 +159,13 @@ class TuneReport(msgspec.Struct, frozen=True):
 
     def _results(self) -> list[str]:
         tallies = self.state.tallies.values()
+        by_time_control = [
+            f"{results_text(own)} of {'both' if self.opponents else 'θ+'} at "
+            f"{control or 'other limits'} (weight {weight:g})"
+            for control, weight, own in self._by_time_control()
+        ]
         if not self.opponents:
-            return [f"{results_text(tallies)} of θ+ against θ-"]
+            return [f"{results_text(tallies)} of θ+ against θ-", *by_time_control]
         several = len(self.opponents) > 1
         name = "the opponents" if several else next(iter(self.opponents))
         lines = []
@@ -164,7 +177,19 @@ class TuneReport(msgspec.Struct, frozen=True):
                 f"{results_text(tallies, code)} of both against {code} (weight {weight})"
                 for code, weight in self.opponents.items()
             ]
-        return lines
+        return lines + by_time_control
+
+    def _by_time_control(self) -> list[tuple[str, float, list[Tally]]]:
+        """Return name, weight (0 for a former one) and games of each time control.
+
+        Games without the setting `time_controls` have the name "".  [] without any others.
+        """
+        weights = self.state.history.learning.settings.get("time_controls", {})
+        parts: dict[str, list[Tally]] = {control: [] for control in weights}
+        for key, tally in self.state.tallies.items():
+            parts.setdefault(key.partition(AT)[2], []).append(tally)
+        rows = [(control, weights.get(control, 0), own) for control, own in parts.items()]
+        return rows if any(parts) else []
 
     def _estimate_choice(self) -> tuple[str, str]:
         """Return the kind of the estimate, and the reason for it."""

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS
+from msgspec.structs import astuple
+
+from ringmaster.competitions.common_settings import (
+    COMMON_SETTINGS,
+    TIME_CONTROL,
+    check_player,
+    contradiction,
+)
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
@@ -15,28 +23,36 @@ from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
     GAINS,
+    ON_SCALE,
     build_parameter,
 )
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import PROTOCOL_OF_GAME, Player
 from ringmaster.model.settings import (
+    INVALID,
     Boolean,
     CallOf,
+    Context,
+    DictOf,
     Float,
     Identifier,
     Integer,
     ListOf,
     OneOf,
     Setting,
+    SettingPath,
     String,
 )
+from ringmaster.model.time_control import TimeControl
 
 PARAMETER = CallOf(
     "Parameter",
     (
         *BOUNDS,
         *GAINS,
+        ON_SCALE,
         *BINDING,
         optional(
             "step",
@@ -73,6 +89,32 @@ ANNEALING = CallOf(
 )
 
 
+#: Equal time controls have the same text: "60" and "1:00".
+_CONTROL_TEXT = dataclasses.replace(
+    TIME_CONTROL, build=lambda values, context: str(TimeControl.parse(values["text"]))
+)
+
+
+class _Weight(Float):
+    def describe(self) -> str:
+        return "a weight above 0; leave out a time control that no game shall have"
+
+
+class _TimeControls(DictOf):
+    """Weights by time control, at least one; the shortest first, whatever their order."""
+
+    def describe(self) -> str:
+        return "time controls with weights, such as {'8+0.08': 0.7, '40+0.4': 0.3}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        weights = super().interpret(value, path, context)
+        if weights == {}:
+            return context.refuse(path, "it is empty", self.describe())
+        if weights is INVALID:
+            return INVALID
+        return dict(sorted(weights.items(), key=lambda item: astuple(TimeControl.parse(item[0]))))
+
+
 SPSA_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
@@ -88,6 +130,11 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         PairedGames(minimum=2, maximum=10**6),
         "Games with the same perturbation; an even number.",
         2,
+    ),
+    optional(
+        "time_controls",
+        _TimeControls(_CONTROL_TEXT, _Weight(minimum=1e-9, maximum=1e9)),
+        "Clocks of both sides with weights, instead of other limits: each iteration draws one.",
     ),
     Setting(
         "pairing",
@@ -246,6 +293,14 @@ def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
     if not self_play and values["opponent"] is None:
         text = "'opponent' is missing"
         yield SettingError(("opponent",), text, "the code of a player to play against")
+    controls = values["time_controls"] or ()
+    if controls and (error := contradiction(values)):
+        yield error
+    for control in controls:
+        try:
+            check_player(Player("", (), PROTOCOL_OF_GAME[values["game"]]).at_time_control(control))
+        except SettingError as wrong:
+            yield SettingError(("time_controls", control), wrong.message, wrong.expected)
 
 
 def unused_arguments(name: str, parameters: Sequence[TunedParameter]) -> list[str]:

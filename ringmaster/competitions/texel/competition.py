@@ -25,7 +25,6 @@ from ringmaster.competitions.texel.evaluations import (
     with_limit,
 )
 from ringmaster.competitions.texel.labels import Shards, refusing
-from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy, MoveComparison
 from ringmaster.competitions.texel.report import TuneReport, tune_charts
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, wrong_settings
@@ -38,7 +37,7 @@ from ringmaster.competitions.texel.state import (
     score_key,
     scoring_arguments,
 )
-from ringmaster.competitions.texel.tuning import Tuning
+from ringmaster.competitions.texel.tuning import Tuning, make_optimiser
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.function_probes import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
@@ -110,8 +109,6 @@ class TexelCompetition(Tune):
         state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
             values,
-            self.parameters,
-            None if reference is None else reference.player.code,
             state,
             lambda number, shard: self.scores(number, shard),
             self._report_progress,
@@ -120,7 +117,7 @@ class TexelCompetition(Tune):
         self._moves: MoveAccuracy | None = moves
         self._evaluations = Evaluations(self.tuning, reference, self._player_with, moves)
         # reports wrong arguments before positions are read
-        make_optimiser(values, self.parameters, state, Shards(1, 0))
+        make_optimiser(values, state, Shards(1, 0))
 
     def _played(self, values: ValuesByCode) -> ValuesByCode:
         """Return values of all parameters as engines receive them."""
@@ -163,8 +160,7 @@ class TexelCompetition(Tune):
 
     def _prepare_positions(self) -> None:
         """Read the positions and begin the tune.  Raises SettingError."""
-        if self.positions_file is None:
-            raise SettingError(("positions",), "there is no file for the positions")
+        assert self.positions_file is not None
         from ringmaster.datasets.position_set import build_positions
 
         values = self.values
@@ -210,15 +206,12 @@ class TexelCompetition(Tune):
     def _notices(self) -> list[str]:
         notes = [] if self._verifying or self.tuning.state.told else self.tuning.state.notes
         lines = [note for note in notes if note not in self._said]
-        positions = self.tuning.positions
-        if not self._verifying and positions is not None:
+        if not self._verifying and self.tuning.positions is not None:
             if self.values["validation"] == 0:
                 lines.append(
                     "validation = 0: nothing is held out; the tune cannot stop early, and the "
                     "improvement is measured on the tuned positions"
                 )
-            elif positions.file.validation == 0:
-                lines.append("there are too few games for validation; nothing is held out")
             if not self.tuning.state.told:
                 lines += [*self._starts_on_bounds(), *self._report().plan()]
         return lines + self.closing.notices(self._standing())
@@ -329,6 +322,8 @@ class TexelCompetition(Tune):
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:
             self.tuning.state.optimiser = self.tuning.optimiser.state()
+        if self.tuning.sweep is not None:
+            self.tuning.state.sweep = self.tuning.sweep.state()
         self.tuning.state.matches = self.closing.state()
         state: dict[str, Any] = msgspec.to_builtins(self.tuning.state)
         return state

@@ -16,8 +16,7 @@ import numpy as np
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player
 from ringmaster.competitions.competition import PlayedValue, Reaction
 from ringmaster.competitions.result_lines import count_void, void_text
-from ringmaster.competitions.texel.labels import decode_scores
-from ringmaster.competitions.texel.methods import from_answers
+from ringmaster.competitions.texel.labels import decode_scores, refusing
 from ringmaster.competitions.texel.move_accuracy import MoveAccuracy
 from ringmaster.competitions.texel.settings import EVAL, ScoreFunction, Scoring
 from ringmaster.competitions.texel.state import (
@@ -31,9 +30,15 @@ from ringmaster.competitions.texel.state import (
     score_key,
     scoring_arguments,
 )
-from ringmaster.competitions.texel.tuning import Tuning
+from ringmaster.competitions.texel.tuning import FEATURES_PLACE, Tuning, from_answers
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import EngineProtocolError, SettingError, StateRefused, shown
+from ringmaster.errors import (
+    DataFileError,
+    EngineProtocolError,
+    SettingError,
+    StateRefused,
+    shown,
+)
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player
@@ -146,20 +151,12 @@ def record_probe(
     """Record the results of a probe in the state."""
     if ticket["n"] == state.probe_out:
         state.probe_out = None
-    codes = state.settings.codes
-    moved, problem = result.facts.get("moved"), str(result.facts.get("problem") or "")
-    if not problem and moved and not any(moved):
-        named = ", ".join(codes[:5]) + ("…" if len(codes) > 5 else "")
-        problem = (
-            f"the engine's scores do not change with any parameter ({named}): check that the "
-            "parameters belong to the evaluation, and that `score` requests it"
-        )
-    if problem:
+    if problem := result.facts["problem"]:
         state.facts = None
         return Reaction("probe: these settings cannot be tuned", halt=problem, save=True)
     state.facts = dict(result.facts)
     state.probe_due = False
-    line, *notes = probe_lines(state.facts, codes, scoring)
+    line, *notes = probe_lines(state.facts, state.settings.codes, scoring)
     return Reaction(line, notes=tuple(notes), save=True)
 
 
@@ -316,7 +313,7 @@ class Evaluations:
 
     def _shard(
         self, ticket: Ticket, attempt: int, scoring: Scoring
-    ) -> tuple[range, dict[str, Any]]:
+    ) -> tuple[slice, dict[str, Any]]:
         """Return the positions of a shard, and further arguments of its job."""
         tuning = self._tuning
         number, place = ticket["p"], ticket["i"]
@@ -335,7 +332,7 @@ class Evaluations:
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
-    def _probe(self) -> tuple[range, dict[str, Any]]:
+    def _probe(self) -> tuple[slice, dict[str, Any]]:
         """Return the same for a probe, which changes each parameter to its farther bound."""
         values = self._tuning.state.values
         changed = []
@@ -377,22 +374,19 @@ class Evaluations:
             return msgspec.structs.replace(result, scores=None, answers=None, facts={"hits": hits})
         tuning, positions = self._tuning, self._tuning.labelled
         number, shard = task.ticket["p"], task.shard
-        places = range(task.first, task.stop, task.step)
-        own = {"score_key": task.score_key, "shard": shard, "positions": len(places)}
         facts: dict[str, Any] = {}
         scores: bytes | None = None
         if number == FEATURES:
             assert tuning.features is not None
-            tuning.features.put(shard, places, result.answers or ())
+            rows = range(task.first, task.stop, task.step)
+            with refusing(FEATURES_PLACE, DataFileError):
+                tuning.features.put(shard, rows, result.answers or ())
         else:
             scores = result.scores or b""
             function = self._scoring(number).function
             if function is not None:
                 texts = positions.texts(shard)
                 scores = scores_of(function, result.answers or (), texts, self._game)
-            if len(scores) != 4 * len(places):
-                detail = f"{len(scores) // 4} of {len(places)} scores were returned"
-                return as_void(result, "protocol", detail)
             if number > 0 and tuning.state.labelling is not None:
                 values = decode_scores(scores)
                 gone = np.isnan(values) & np.isfinite(positions.scores(0, shard))
@@ -411,14 +405,14 @@ class Evaluations:
         played = self._played(task, result)
         if played:
             facts["played"] = played
-        return msgspec.structs.replace(result, **own, scores=scores, answers=None, facts=facts)
+        return msgspec.structs.replace(result, scores=scores, answers=None, facts=facts)
 
     def _complete_probe(self, result: EvaluationResult) -> EvaluationResult:
         """Return the result of a probe with a check of its scores against the labels."""
         if result.scores is None:
             return result
         problem, warning = self._tuning.labelled.check_probed(decode_scores(result.scores))
-        facts = {**result.facts, "problem": result.facts.get("problem") or problem}
+        facts = {**result.facts, "problem": result.facts["problem"] or problem}
         return msgspec.structs.replace(result, scores=None, facts={**facts, "warning": warning})
 
     def _played(self, task: EvaluationJob, result: EvaluationResult) -> dict[str, list[Any]]:

@@ -76,12 +76,12 @@ class Shards(msgspec.Struct, frozen=True):
         """Number of shards."""
         return self.of_train + self.of_validation
 
-    def positions(self, shard: int) -> range:
+    def positions(self, shard: int) -> slice:
         """Return the positions of a shard, as places in the position file."""
         if shard < self.of_train:
-            return range(shard, self.train, self.of_train)
+            return slice(shard, self.train, self.of_train)
         end = self.train + self.validation
-        return range(self.train + shard - self.of_train, end, self.of_validation)
+        return slice(self.train + shard - self.of_train, end, self.of_validation)
 
     def of(self, part: str | tuple[int, ...]) -> list[int]:
         """Return the shards of a pass, in order."""
@@ -91,10 +91,10 @@ class Shards(msgspec.Struct, frozen=True):
         return list(range(first, self.of_train if part == "train" else self.total))
 
     @property
-    def probed(self) -> range:
+    def probed(self) -> slice:
         """Positions of a probe, spread over training."""
         step = max(1, self.train // PROBED)
-        return range(0, min(self.train, PROBED * step), step)
+        return slice(0, min(self.train, PROBED * step), step)
 
 
 #: Settings of win-rate scales.
@@ -171,7 +171,7 @@ class LabelledPositions:
     def scores(self, number: int, shard: int) -> Floats:
         """Return scores of a kept pass.  Raises StoreCorrupt if they are missing."""
         data = self.source(score_key(self._beginning, number), shard)
-        if data is None or len(data) != 4 * len(self.shards.positions(shard)):
+        if data is None or len(data) != 4 * len(self.column("group", shard)):
             raise StoreCorrupt(
                 f"the scores of pass {number}, shard {shard} are not in the status file"
             )
@@ -180,12 +180,7 @@ class LabelledPositions:
     def column(self, name: str, shard: int) -> npt.NDArray[Any]:
         """Return a column of the position file for a shard."""
         column: npt.NDArray[Any] = getattr(self.file, name)
-        return column[self._rows(shard)]
-
-    def _rows(self, shard: int) -> slice:
-        """Return the positions of a shard as places in the position file."""
-        places = self.shards.positions(shard)
-        return slice(places.start, places.stop, places.step)
+        return column[self.shards.positions(shard)]
 
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
@@ -251,7 +246,8 @@ class LabelledPositions:
             labels = self.labels(shard)
             scores = np.stack([self.scores(number, shard) for number in passes])
             group = self.column("group", shard).astype(np.uint32)
-            yield Block(self._rows(shard), scores, labels.target, labels.weight, group)
+            places = self.shards.positions(shard)
+            yield Block(places, scores, labels.target, labels.weight, group)
 
     def sum(self, shard: int, scores: Floats) -> Sum:
         """Return the loss of a shard."""
@@ -266,8 +262,6 @@ class LabelledPositions:
         """
         file, target = self.file, self._target
         train = slice(0, file.train)
-        if file.train == 0:
-            raise SettingError(("positions",), "there is no position to tune on")
         results = file.result[train][np.isfinite(file.result[train])]
         if target.needs_teacher and not np.isfinite(file.teacher[train]).any():
             raise SettingError(
@@ -299,8 +293,7 @@ class LabelledPositions:
         A few positions cannot show that scores and labels do not belong together.
         """
         histogram, file = ScoreHistogram(), self.file
-        places = self.shards.probed
-        part = slice(places.start, places.stop, places.step)
+        part = self.shards.probed
         teacher = sigmoid(file.teacher[part].astype(np.float64) / 400)
         labels = file.result[part] if self._target.needs_result else teacher
         histogram.add(scores, labels, file.weight[part], file.group[part])

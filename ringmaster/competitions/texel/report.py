@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.result_lines import finite, void_line
+from ringmaster.competitions.result_lines import finite, number_of, void_line
 from ringmaster.competitions.texel.evaluations import probe_lines
 from ringmaster.competitions.texel.move_accuracy import MoveComparison
 from ringmaster.competitions.texel.state import REFERENCE, Comparison, TexelState
@@ -34,7 +34,8 @@ from ringmaster.model.report import (
     Text,
     Whiskers,
 )
-from ringmaster.tuners.texel.optimiser import Errors, Optimiser, OwnTable, RidgePath, Step
+from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Step
+from ringmaster.tuners.texel.ridge import OwnTable, RidgePath
 from ringmaster.tuners.texel.targets import ENTROPIES
 
 #: Most steps of the course in a report, and in the live display.
@@ -309,7 +310,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "
                 "an engine"
             )
-        if state.void:
+        if state.void_kinds:
             yield void_line(state.void_kinds, unit="evaluations")
 
     def data(self) -> dict[str, Any]:
@@ -319,7 +320,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "optimiser": self.tuning.settings["optimiser"].name,
             "phase": self.phase(),
             "passes": state.passes,
-            "shards": {"completed": state.shards, "void": state.void},
+            "shards": {"completed": state.shards, "void": number_of(state.void_kinds)},
             "positions": {
                 "training": state.train,
                 "validation": state.validation,

@@ -11,10 +11,14 @@ import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.setting_types import Choice, Word, optional
-from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
-from ringmaster.competitions.tuning.parameter_settings import BINDING, BOUNDS, build_parameter
+from ringmaster.competitions.tuning.parameter_settings import (
+    BINDING,
+    BOUNDS,
+    ON_SCALE,
+    build_parameter,
+)
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
 from ringmaster.errors import SettingError, nearest, shown
@@ -52,6 +56,7 @@ PARAMETER = CallOf(
             Float(above=0),
             "Change that shows its effect on the scores; by default adapted to the engine.",
         ),
+        ON_SCALE,
         optional("group", String(), "Name of its group of parameters; see ``groups``."),
         *BINDING,
     ),
@@ -62,8 +67,8 @@ PARAMETER = CallOf(
 
 #: Returns centipawns for the side to move, or None, from the engine's answer and the position.
 ScoreFunction = Callable[[str, str], float | None]
-#: Scores by a search.
-_SEARCH = re.compile(r"(depth|nodes) +([1-9]\d{0,9})\Z")
+#: Scores without further arguments.
+_WORD = re.compile(r"(eval|quiescence|(depth|nodes) [1-9]\d{0,9})\Z")
 _WORDS = "'eval', 'quiescence', 'depth N', 'nodes N'"
 
 
@@ -175,11 +180,9 @@ class ScoreSetting(Choice):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str):
             words = " ".join(value.split())
-            if words in ("eval", "quiescence"):
-                return Scoring(ScoreKind(words), text=words)  # type: ignore[arg-type]  # a kind
-            search = _SEARCH.match(words)
-            if search is not None:
-                kind = ScoreKind(search[1], int(search[2]))  # type: ignore[arg-type]  # a kind
+            if _WORD.match(words):
+                name, _, amount = words.partition(" ")
+                kind = ScoreKind(name, int(amount or 0))  # type: ignore[arg-type]  # a kind
                 return Scoring(kind, text=words)
             return context.refuse(path, f"{shown(value)} is not a valid score", self.describe())
         if callable(value) and not isinstance(value, Call):
@@ -329,6 +332,106 @@ POSITIONS = _PositionsCall(
     positional=("paths",),
 )
 
+
+class OptimiserSettings(msgspec.Struct, frozen=True):
+    """An optimiser of a control file.
+
+    arguments  those in the control file, by name
+    """
+
+    name: str
+    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return repr(self.name)
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the settings for the comparison of two runs."""
+        return {"name": self.name, **self.arguments}
+
+
+class _FeatureSource(FileName):
+    """A function of the control file, or the name of a file."""
+
+    _function = Function("a function that returns a position's coefficients by name")
+
+    def describe(self) -> str:
+        return f"{self._function.describe()}, or {super().describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        return value if callable(value) else super().interpret(value, path, context)
+
+
+_SHARE = Float(above=0, maximum=1)
+_UNIT = Float(minimum=0, maximum=1)
+_MILLION = Integer(minimum=1, maximum=10**6)
+
+#: The arguments of each optimiser, by its name.
+_ARGUMENTS: dict[str, tuple[Setting, ...]] = {
+    "gauss_newton": (),
+    "local_search": (
+        optional("grow", Float(minimum=1, maximum=100), "Factor after a success; by default 2."),
+        optional(
+            "precision",
+            Float(above=0, maximum=0.25),
+            "Smallest step of fractional parameters as a share of the range.",
+        ),
+    ),
+    "genetic": (
+        optional("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
+        optional("generations", _MILLION, "Limit of generations; by default 100."),
+        optional("precision", Float(above=0, maximum=0.5), "Smallest change, by the range."),
+        optional("batch", _SHARE, "Share of the positions that scores a generation."),
+        optional("mutation", _UNIT, "Share of the bits that are flipped."),
+    ),
+    "spsa_batches": (optional("batch", _SHARE, "Share of the positions that measures a step."),),
+    "linear": (
+        optional(
+            "features",
+            _FeatureSource(),
+            "Coefficients of the parameters: a function of (answer, position) or of (position), or "
+            "a CSV or NPZ file.",
+        ),
+        optional("command", String(), "Command sent to the engine; by default features."),
+        optional(
+            "unnamed",
+            OneOf("refuse", "ignore"),
+            "Features without a parameter; by default those of a file are refused, others ignored.",
+        ),
+        optional("check", Boolean(), "Whether a pass compares the features with the scores."),
+        optional("tapered", Boolean(), "Whether weights are pairs NAME_mg and NAME_eg by phase."),
+    ),
+}
+#: Classes of optimisers; each is in the module with the optimiser's name, imported on use.
+OPTIMISERS = {name: name.title().replace("_", "") for name in _ARGUMENTS}
+
+
+def _call(name: str) -> CallOf:
+    def build(values: dict[str, Any], context: Context) -> OptimiserSettings:
+        arguments = {key: value for key, value in values.items() if value is not None}
+        return OptimiserSettings(name, arguments)
+
+    return CallOf(OPTIMISERS[name], _ARGUMENTS[name], build)
+
+
+#: The setting `optimiser`.
+OPTIMISER = Choice(*map(_call, OPTIMISERS), words=OPTIMISERS)
+GAUSS_NEWTON = OptimiserSettings("gauss_newton")
+
+#: Its value is a tuple of the strength, None for a path of strengths.
+RIDGE = CallOf(
+    "Ridge",
+    (
+        optional(
+            "strength",
+            Float(minimum=0, maximum=1e6),
+            "Penalty of a change by the full range; by default that of least validation error.",
+        ),
+    ),
+    lambda values, context: (values["strength"],),
+    positional=("strength",),
+)
+
 #: Most positions of a test of moves.
 MOST_TESTED = 10_000
 
@@ -372,10 +475,9 @@ MOVE_ACCURACY = CallOf(
     positional=("positions",),
 )
 
-_LAMBDA = Float(minimum=0, maximum=1)
 _LIMIT = Maybe(Float(minimum=0, maximum=MOST_CENTIPAWNS))
 _BLEND: tuple[Setting, ...] = (
-    optional("lambda2", _LAMBDA, "Share of the teacher's score beyond ``lambda_limit``."),
+    optional("lambda2", _UNIT, "Share of the teacher's score beyond ``lambda_limit``."),
     Setting(
         "lambda_limit",
         _LIMIT,
@@ -398,7 +500,7 @@ TEXEL = CallOf("Texel", (), lambda values, context: RESULTS)
 ELMO = CallOf(
     "Elmo",
     (
-        Setting("lambda_", _LAMBDA, "Share of the teacher's score; 0 is the result alone.", 0.33),
+        Setting("lambda_", _UNIT, "Share of the teacher's score; 0 is the result alone.", 0.33),
         *_BLEND,
         _EVAL_LIMIT,
     ),
@@ -408,7 +510,7 @@ ELMO = CallOf(
 GAUSSIAN = CallOf(
     "GaussianLambda",
     (
-        Setting("lambda_", _LAMBDA, "Share of the teacher's score if the score is 0.", 0.5),
+        Setting("lambda_", _UNIT, "Share of the teacher's score if the score is 0.", 0.5),
         optional("sigma", _CENTIPAWNS, "Deviation; by default 1.67 times the teacher's scale."),
         *_BLEND,
         _EVAL_LIMIT,
@@ -468,7 +570,7 @@ class SweepSettings(msgspec.Struct, frozen=True):
 SWEEP = CallOf(
     "Sweep",
     (
-        Setting("lambda_", ListOf(_LAMBDA, minimum=1), "Shares of the teacher's score."),
+        Setting("lambda_", ListOf(_UNIT, minimum=1), "Shares of the teacher's score."),
         optional(
             "sigma",
             ListOf(_CENTIPAWNS, minimum=1),

@@ -19,12 +19,11 @@ from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, changed_arguments
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.parameters import Scale, TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import k_of
 from ringmaster.tuners.texel.optimiser import Errors
-from ringmaster.tuners.texel.sweep import SweepState
 from ringmaster.tuners.texel.uncertainty import Improvement
 
 #: Settings that define scores and labels.
@@ -43,6 +42,7 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     maximum: float
     step: float | None = None
     integer: bool = False
+    scale: Scale = "linear"
     frozen: bool = False
     group: str | None = None
 
@@ -231,7 +231,7 @@ class TexelState(msgspec.Struct):
     filters    extra passes by number: quiet filter, features and reference
     open       the optimiser's passes under way, by number
     asked, told  passes issued and completed since the restart
-    optimiser  its state; None before it is asked
+    optimiser, sweep  their states; None before they are asked
     reference_pass  number of the reference engine's pass
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
@@ -263,7 +263,7 @@ class TexelState(msgspec.Struct):
     told: int = 0
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
-    sweep: SweepState = msgspec.field(default_factory=SweepState)
+    sweep: dict[str, Any] | None = None
     reference_pass: int = REFERENCE
     comparison: Comparison | None = None
     labelling: Labelling | None = None
@@ -285,11 +285,6 @@ class TexelState(msgspec.Struct):
     moves: MoveTest | None = None
     tests: int = 0
     void_kinds: VoidKinds = {}
-
-    @property
-    def void(self) -> int:
-        """Void evaluations."""
-        return sum(sum(reasons.values()) for reasons in self.void_kinds.values())
 
     @property
     def passes(self) -> int:

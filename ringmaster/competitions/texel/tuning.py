@@ -6,14 +6,18 @@ of the shards, so the order of results does not matter.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
 from ringmaster.competitions.competition import Reaction, ScoreSource
 from ringmaster.competitions.texel.labels import LabelledPositions, Shards, refusing
-from ringmaster.competitions.texel.methods import PLACE, Features, from_answers, make_optimiser
+from ringmaster.competitions.texel.settings import OPTIMISERS, OptimiserSettings
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
@@ -23,22 +27,24 @@ from ringmaster.competitions.texel.state import (
     is_reference,
     score_key,
 )
+from ringmaster.competitions.tuning.function_probes import spread
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import counted
+from ringmaster.errors import DataFileError, SettingError, counted
+from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.positions import FeatureFile, PositionFile
+from ringmaster.tuners.texel.features import features_of
 from ringmaster.tuners.texel.loss import Sum, mean
-from ringmaster.tuners.texel.optimiser import (
-    Errors,
-    Optimiser,
-    Pass,
-    Split,
-    TellResult,
-    strengths_of,
-)
+from ringmaster.tuners.texel.optimiser import Arguments, Errors, Optimiser, Pass, Split
+from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, strengths_of
 from ringmaster.tuners.texel.sweep import Sweep
 from ringmaster.tuners.texel.uncertainty import gain_over_start
 
+if TYPE_CHECKING:
+    from ringmaster.datasets.feature_set import Features
+
+#: Place of the features in the settings.
+FEATURES_PLACE = ("optimiser", "features")
 #: Most parameters whose values are listed in a line of the history.
 MOST_NAMED = 12
 
@@ -46,25 +52,21 @@ MOST_NAMED = 12
 class Tuning:
     """The passes of a tune.
 
-    settings    of the control file
-    parameters  of the control file
-    reference   code of the reference engine, None without one
-    state       state of the tune; `load` replaces it
-    source      of stored scores
-    say         receives progress messages
+    settings  of the control file
+    state     state of the tune; `load` replaces it
+    source    of stored scores
+    say       receives progress messages
     """
 
     def __init__(
         self,
         settings: Mapping[str, Any],
-        parameters: Sequence[TunedParameter],
-        reference: str | None,
         state: TexelState,
         source: ScoreSource,
         say: Callable[[str], None],
     ) -> None:
-        self.state = state
-        self.settings, self.parameters, self._reference = settings, parameters, reference
+        self.settings, self.state = settings, state
+        self.parameters: tuple[TunedParameter, ...] = settings["parameters"]
         self._say = say
         self._source = source
         self.positions: LabelledPositions | None = None
@@ -75,11 +77,11 @@ class Tuning:
         self.features_are_known = False
 
     def load(self, state: TexelState, file: PositionFile | None = None) -> None:
-        """Replace the state; the optimiser is made by `begin`.
+        """Replace the state; the optimiser and the sweep are made by `begin`.
 
         file  the position file, None for the present one
         """
-        self.state, self.optimiser = state, None
+        self.state, self.optimiser, self.sweep = state, None, None
         if file is None and self.positions is not None:
             file = self.positions.file
         if file is None:
@@ -87,11 +89,29 @@ class Tuning:
         self.positions = LabelledPositions(
             file, self.settings, state.beginning, state.labelling, self._source
         )
-        optimiser, self.features_are_known = self.settings["optimiser"], False
-        if optimiser.name == "linear":
-            codes = [p.code for p in self.parameters]
-            target = file.path.with_suffix(".features")
-            self.features = Features(optimiser, codes, target, self._say, state.features)
+        self.features_are_known = False
+        if self.settings["optimiser"].name == "linear":
+            self.features = self._features_of(file)
+
+    def _features_of(self, file: PositionFile) -> Features:
+        """Return the features of a linear evaluation.  Raises SettingError for a missing file."""
+        from ringmaster.datasets.feature_set import Features
+
+        arguments = self.settings["optimiser"].arguments
+        source, phase = arguments["features"], bool(arguments.get("tapered"))
+        version = self.state.features
+        if not from_answers(source):
+            version = _digest(source, file) if callable(source) else ""
+        with refusing(FEATURES_PLACE, DataFileError):
+            return Features(
+                source,
+                file,
+                features_of([p.code for p in self.parameters], phase),
+                file.path.with_suffix(".features"),
+                phase=phase,
+                unnamed=arguments.get("unnamed", "ignore" if callable(source) else "refuse"),
+                version=version,
+            )
 
     @property
     def labelled(self) -> LabelledPositions:
@@ -118,28 +138,31 @@ class Tuning:
     def begin(self) -> None:
         """Make the optimiser and the sweep after it; needs the number of positions."""
         state = self.state
-        self.optimiser = make_optimiser(self.settings, self.parameters, state, self.shards)
+        self.optimiser = make_optimiser(self.settings, state, self.shards)
         if state.optimiser is not None:
             self.optimiser.restore(state.optimiser)
         if self.settings["sweep"] is not None:
             self.sweep = Sweep(
                 self.optimiser,
-                state.sweep,
                 targets=self.settings["sweep"].targets(self.settings["target"]),
                 strengths=strengths_of(self.settings["regularisation"]),
                 validated=self.shards.validation > 0,
             )
-        if self.features is not None and self.positions is not None:
-            matrix = self.features.ready(self.positions.file)
+            if state.sweep is not None:
+                self.sweep.restore(state.sweep)
+        if self.features is not None:
+            with refusing(FEATURES_PLACE, DataFileError):
+                matrix = self.features.existing()
+                if matrix is None and FEATURES not in self._extra_passes:
+                    matrix = self.features.build(self._say)
             if matrix is not None:
                 self._set_features(matrix)
 
     def _set_features(self, matrix: FeatureFile) -> None:
         """Pass features to the optimiser.  Raises SettingError if they do not fit."""
         optimiser: Any = self.optimiser
-        fixed = {c: float(v) for c, v in self.state.values.items() if c not in self.codes}
-        with refusing(PLACE):
-            optimiser.set_features(matrix, fixed)
+        with refusing(FEATURES_PLACE):
+            optimiser.set_features(matrix)
         self.features_are_known = True
 
     def _named(self, theta: Sequence[float]) -> ValuesByCode:
@@ -156,7 +179,7 @@ class Tuning:
         """Return whether all shards have returned, and the errors of the reference are known."""
         comparison = self.state.comparison
         is_compared = comparison is not None and comparison.best is not None
-        return self.state.done and (self._reference is None or is_compared)
+        return self.state.done and (self.settings["reference"] is None or is_compared)
 
     @property
     def _extra_passes(self) -> tuple[int, ...]:
@@ -167,7 +190,7 @@ class Tuning:
         if settings["positions"].quiet is not None:
             # pass 0 has the static evaluation if it is the score of positions
             passes += (COMPARED,) if settings["score"].is_static else (STATIC, COMPARED)
-        return passes if self._reference is None else (*passes, self.state.reference_pass)
+        return passes if settings["reference"] is None else (*passes, self.state.reference_pass)
 
     def next(self) -> tuple[int, int] | None:
         """Return the pass and the place of the next shard; `register_issue` records its issue."""
@@ -200,7 +223,7 @@ class Tuning:
         assert self.optimiser is not None
         asked: Pass | None = self.optimiser.ask()
         if asked is None and self.sweep is not None and self.optimiser.finished():
-            asked = self.sweep.ask(self.state.asked)
+            asked = self.sweep.next(self.state.asked)
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
@@ -269,11 +292,12 @@ class Tuning:
 
     def _compare(self) -> list[str]:
         """Compare with the reference; return lines for the history."""
-        if self._reference is None or not self._extra_pass(self.state.reference_pass).complete:
+        number = self.state.reference_pass
+        if number not in self._extra_passes or not self._extra_pass(number).complete:
             return []
         assert self.optimiser is not None
         best = self.optimiser.best_pass if self.state.calibration else None
-        comparison = self.labelled.compare(self._reference, self.state.reference_pass, best)
+        comparison = self.labelled.compare(self.settings["reference"][0], number, best)
         if self.state.calibration and comparison.best is None:
             # some optimisers drop the scores of their best values
             comparison.best = self.state.best
@@ -298,11 +322,10 @@ class Tuning:
         assert optimiser is not None
         if one.keep:
             state.kept.append(number)
-        told: TellResult
+        teller = optimiser
         if optimiser.finished() and self.sweep is not None:
-            told = self.sweep.tell(number, self.labelled)
-        else:
-            told = optimiser.tell(number, errors, self.labelled)
+            teller = self.sweep
+        told = teller.tell(number, errors, self.labelled)
         state.told += 1
         if number == 0:
             state.start = state.best = errors
@@ -313,11 +336,6 @@ class Tuning:
         for step in optimiser.course:
             if tuple(step.theta) == tuple(best) and step.train is not None:
                 state.best = Errors(step.train, step.validation)
-        if not state.open and not optimiser.finished():
-            # some optimisers notice their end only when asked
-            self._ask()
-        if optimiser.problem:
-            notes.append(optimiser.problem)
         if optimiser.finished() and not state.calibration:
             notes += self._finish()
         state.done = self._is_over() and not state.open
@@ -362,7 +380,8 @@ class Tuning:
         numbers = [int(key) for key in state.open] + [n for n in state.kept if n not in kept]
         state.stale += [score_key(state.beginning, n) for n in numbers]
         state.open, state.kept = {}, [n for n in state.kept if n in kept]
-        state.sweep.begin_again()
+        if self.sweep is not None:
+            self.sweep.begin_again()
         state.done = self._is_over()
 
     def _finish(self) -> list[str]:
@@ -389,3 +408,80 @@ class Tuning:
 def _shown(errors: Errors) -> str:
     parts = [("training", errors.train), ("validation", errors.validation)]
     return ", ".join(f"{name} error {value:.8f}" for name, value in parts if value is not None)
+
+
+def make_optimiser(values: Mapping[str, Any], state: TexelState, shards: Shards) -> Optimiser:
+    """Return a new optimiser that starts from the values of a state.
+
+    Raises SettingError for arguments that the method does not accept.
+    """
+    settings: OptimiserSettings = values["optimiser"]
+    ridge: tuple[float | None] | None = values["regularisation"]
+    if settings.name == "linear" and "features" not in settings.arguments:
+        raise SettingError(
+            ("optimiser",),
+            "the linear optimiser needs the features of each position",
+            "Linear(features=…), a function, or a CSV or NPZ file",
+        )
+    logarithmic = [p.code for p in values["parameters"] if p.scale == "log" and not p.frozen]
+    if settings.name == "linear" and logarithmic:
+        raise SettingError(
+            ("parameters",),
+            f"features are linear in the values: scale='log' of {', '.join(logarithmic)} has no "
+            "meaning for the linear optimiser",
+            "scale='linear', or another optimiser",
+        )
+    module = import_module(f"ringmaster.tuners.texel.{settings.name}")
+    cls = getattr(module, OPTIMISERS[settings.name])
+    own = inspect.signature(cls).parameters
+    accepted = {*own, *get_type_hints(Arguments)} | (
+        set() if "ridge" in own else {"shards", "strength"}
+    )
+    if values["groups"] and "groups" not in accepted:
+        raise SettingError(
+            ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
+        )
+    by_code = {p.code: p for p in values["parameters"]}
+    tuned = [
+        msgspec.structs.replace(by_code[code], start=float(state.values[code]))
+        for code in state.settings.codes
+    ]
+    strength = 0.0 if ridge is None else ridge[0]
+    offered = {
+        **{key: values[key] for key in ("seed", "patience", "most_passes", "groups")},
+        "shards": shards.of_train,
+        "ridge": ridge,
+        # of methods that try one strength only
+        "strength": DEFAULT_STRENGTH if strength is None else strength,
+        # some are for the features and the engine, and no method accepts them
+        **settings.arguments,
+    }
+    optimiser: Optimiser = cls(tuned, **{k: v for k, v in offered.items() if k in accepted})
+    return optimiser
+
+
+def _digest(function: Callable[[str], Any], file: PositionFile) -> str:
+    """Return a digest of a function's results for some positions.
+
+    A function that fails has none; the error is reported when all positions are read.
+    """
+    texts = [file.text(place).decode(errors="replace") for place in spread(len(file), 1000)]
+    try:
+        results = [canonical(function(text)) for text in texts]
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # also SystemExit
+        return ""
+    return hashlib.sha256(json.dumps(results, sort_keys=True).encode()).hexdigest()
+
+
+def from_answers(source: Any) -> bool:
+    """Return whether a source is a function of the engine's answer."""
+    if not callable(source):
+        return False
+    try:
+        parameters = inspect.signature(source).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len([p for p in positional if p.default is p.empty]) >= 2

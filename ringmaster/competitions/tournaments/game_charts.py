@@ -47,11 +47,8 @@ class _Used:
         """Count a game's resources."""
         self.plies += plies
         self.thinking += usage.thinking
-        if usage.slowest > self.slowest:
-            self.slowest = usage.slowest
-        memory = usage.peak_memory
-        if memory is not None and memory > self.memory:
-            self.memory = memory
+        self.slowest = max(self.slowest, usage.slowest)
+        self.memory = max(self.memory, usage.peak_memory or 0)
 
 
 class GameCharts:
@@ -63,25 +60,35 @@ class GameCharts:
     def __init__(self, game: GameName, players: Sequence[str]) -> None:
         self._colours = ("White", "Black") if game == "chess" else ("Black", "White")
         self.players = tuple(players)
-        self._orders: dict[tuple[str, str], GameCounts] = {}
+        #: By players in move order, outcome and reason.
+        self._endings: Counter[tuple[tuple[str, str], int, str]] = Counter()
         #: By outcome, then by moves.
         self.lengths: list[Counter[int]] = [Counter() for _ in range(4)]
         #: By opening: the outcomes where the first player moved second, and where it moved first.
         self.openings: dict[str, list[int]] = {}
-        self.used: dict[str, _Used] = {}
+        self.used: defaultdict[str, _Used] = defaultdict(_Used)
 
-    def order(self, codes: tuple[str, str]) -> GameCounts:
-        """Return the counts of the games of players in move order."""
-        if codes not in self._orders:
-            self._orders[codes] = GameCounts(self, codes)
-        return self._orders[codes]
+    def record_result(self, codes: tuple[str, str], opening: str, result: GameResult) -> None:
+        """Count a game that is not void.
 
-    def _results(self) -> Iterator[tuple[tuple[str, str], int, str, int]]:
-        """Yield players in move order, outcome, reason and number of games."""
-        for codes, counts in self._orders.items():
-            for column, endings in enumerate(counts.endings):
-                for reason, count in endings.items():
-                    yield codes, column, reason, count
+        codes    players in move order
+        opening  source of its start position, "" for the usual one
+        """
+        # this runs for every game
+        outcome = result.outcome
+        column = result.winner if outcome == "win" else _DRAWN if outcome == "draw" else _UNKNOWN
+        assert column is not None
+        plies = result.plies
+        self._endings[codes, column, result.reason] += 1
+        self.lengths[column][plies] += 1
+        counts = self.openings.get(opening)
+        if counts is None and opening and len(self.openings) < MOST_OPENINGS:
+            counts = self.openings[opening] = [0] * 8
+        if counts is not None:
+            counts[column + 4 * (codes[0] == self.players[0])] += 1
+        first, second = result.usage
+        self.used[codes[0]].add(first, plies)
+        self.used[codes[1]].add(second, plies)
 
     def charts(self, tallies: Iterable[Tally]) -> list[ChartGroup]:
         """Return the charts; `tallies` have the counts that need no history."""
@@ -103,7 +110,7 @@ class GameCharts:
         first, second = self._colours
         outcomes: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
         total = [0, 0, 0, 0]
-        for codes, column, _, count in self._results():
+        for (codes, column, _), count in self._endings.items():
             total[column] += count
             for seat in (0, 1):
                 outcomes[codes[seat], seat][column] += count
@@ -176,7 +183,7 @@ class GameCharts:
         counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
         # by player where there are two, else by colour
         two = len(self.players) == 2
-        for codes, column, reason, count in self._results():
+        for (codes, column, reason), count in self._endings.items():
             swapped = two and column < _DRAWN and codes[0] != self.players[0]
             counts[reason or "other"][1 - column if swapped else column] += count
         frequent = _most_frequent(counts, _ENDINGS)
@@ -225,45 +232,6 @@ class GameCharts:
         ]
         known = tuple(chart for chart in charts if any(chart.series[0].values))
         return ChartGroup("Time and memory by player", known, key="time")
-
-
-class GameCounts:
-    """Counts of the games of two players in move order, shared in part with other players.
-
-    endings  games by outcome, then by reason
-    """
-
-    __slots__ = ("_first", "_lengths", "_openings", "_second", "_shift", "endings")
-
-    def __init__(self, charts: GameCharts, codes: tuple[str, str]) -> None:
-        self.endings: tuple[defaultdict[str, int], ...] = tuple(defaultdict(int) for _ in range(4))
-        self._lengths = charts.lengths
-        self._openings = charts.openings
-        self._first, self._second = (charts.used.setdefault(code, _Used()) for code in codes)
-        self._shift = 4 * (codes[0] == charts.players[0])
-
-    def record_result(self, opening: str, result: GameResult) -> None:
-        """Count a game that is not void.
-
-        opening  source of its start position, "" for the usual one
-        """
-        # this runs for every game
-        outcome = result.outcome
-        column = result.winner if outcome == "win" else _DRAWN if outcome == "draw" else _UNKNOWN
-        assert column is not None
-        plies = result.plies
-        self.endings[column][result.reason] += 1
-        self._lengths[column][plies] += 1
-        if opening:
-            openings = self._openings
-            counts = openings.get(opening)
-            if counts is None and len(openings) < MOST_OPENINGS:
-                counts = openings[opening] = [0] * 8
-            if counts is not None:
-                counts[column + self._shift] += 1
-        first, second = result.usage
-        self._first.add(first, plies)
-        self._second.add(second, plies)
 
 
 _ERROR_BARS = "Error bars are 95 % intervals (Wilson)."
@@ -366,19 +334,12 @@ def tournament_charts(
     codes = dict.fromkeys(code for tally in tallies.values() for code in tally.players)
     games = GameCharts(game, tuple(codes))
     # a look-up takes less time than `Competition.describe` for each of a million games
-    seats = {
-        id: [
-            (courses.course(id), order[0], games.order(order))
-            for order in (tally.players, tally.players[::-1])
-        ]
-        for id, tally in tallies.items()
-    }
+    orders = {id: (tally.players, tally.players[::-1]) for id, tally in tallies.items()}
     for ticket, result in history:
         if result.outcome != "void":
-            course, first_mover, counts = seats[ticket["m"]][ticket["b"]]
-            if course is not None:
-                course.record_result(result, first_mover, ticket.get("p"))
-            counts.record_result(ticket.get("o", ""), result)
+            order = orders[ticket["m"]][ticket["b"]]
+            courses.record_result(ticket["m"], order[0], ticket.get("p"), result)
+            games.record_result(order, ticket.get("o", ""), result)
     summary = standing_charts(standings)
     # ratings summarise many matchups
     matchups = courses.charts("Matchups", rated=bool(summary))

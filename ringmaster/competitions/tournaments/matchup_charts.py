@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import msgspec
 
-from ringmaster.competitions.competition import MatchupInfo, Played
+from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtProgress
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.errors import counted
@@ -28,6 +29,8 @@ from ringmaster.model.results import GameResult
 from ringmaster.stats import elo
 from ringmaster.stats.elo import FEWEST, elo_of_score, wilson
 
+T = TypeVar("T")
+
 #: Most points of a course, and of all walks of tests together: a ratio takes a millisecond.
 MOST_POINTS, MOST_RATIOS = 400, 600
 #: Most matchups with their own charts.
@@ -38,6 +41,12 @@ MOST_ROWS = 40
 PAIR_POINTS = ("0", "½", "1", "1½", "2")
 
 
+def thinned(points: Sequence[T], most: int = MOST_POINTS) -> list[T]:
+    """Return at most `most` points, evenly spaced, the last one included."""
+    stride = max(1, math.ceil(len(points) / most))
+    return list(points[::-stride])[::-1]
+
+
 class MatchupCourses:
     """Results of matchups in the course of their games."""
 
@@ -46,17 +55,13 @@ class MatchupCourses:
         drawn = self._infos.values() if len(self._infos) <= MOST_COURSES else ()
         self._courses = {info.id: Course(info.players) for info in drawn}
 
-    def record_result(self, played: Played, result: GameResult) -> None:
-        """Count a result; ignore void games and other matchups."""
-        course = self._courses.get(played.matchup)
-        if course is None or result.outcome == "void":
-            return
-        if played.players[0] in course.tally.players:
-            course.record_result(result, played.players[0], played.pair)
-
-    def course(self, id: str) -> Course | None:
-        """Return the course of a matchup, None for one of many matchups."""
-        return self._courses.get(id)
+    def record_result(
+        self, id: str, first_mover: str, pair: int | None, result: GameResult
+    ) -> None:
+        """Count a result; ignore void games, and matchups without a course."""
+        course = self._courses.get(id)
+        if course is not None and result.outcome != "void":
+            course.record_result(result, first_mover, pair)
 
     def charts(self, title: str, *, rated: bool = False) -> list[ChartGroup]:
         """Return charts of all matchups, and of the course of a few.
@@ -70,36 +75,28 @@ class MatchupCourses:
         if 0 < len(played) <= MOST_COURSES:
             # two games of each pairing have no course
             groups += self._few(title, {id: c for id, c in played.items() if c.known >= FEWEST})
-        return groups
+        return [group for group in groups if group.charts]
 
     def _few(self, title: str, played: dict[str, Tally]) -> Iterator[ChartGroup]:
-        courses = tuple(chart for id in played if (chart := self._course_chart(id)) is not None)
-        if courses:
-            text = "The estimate from the games so far, with its 95 % interval."
-            yield ChartGroup(f"{title}: in the course of the games", courses, text, "course")
+        courses = tuple(filter(None, map(self._course_chart, played)))
+        text = "The estimate from the games so far, with its 95 % interval."
+        yield ChartGroup(f"{title}: in the course of the games", courses, text, "course")
         tests = [id for id in played if self._infos[id].sprt is not None]
-        walks = tuple(
-            chart
-            for id in tests
-            if (chart := self._walk(id, MOST_RATIOS // len(tests))) is not None
+        walks = tuple(filter(None, (self._walk(id, MOST_RATIOS // len(tests)) for id in tests)))
+        text = (
+            "The log-likelihood ratio of the sequential test: the test ends where the line "
+            "reaches a bound."
         )
-        if walks:
-            text = (
-                "The log-likelihood ratio of the sequential test: the test ends where the line "
-                "reaches a bound."
-            )
-            yield ChartGroup("Sequential tests", walks, text, "llr")
+        yield ChartGroup("Sequential tests", walks, text, "llr")
         pairs = tuple(
             _pairs_chart(self._name(id), tally.pairs.counts)
             for id, tally in played.items()
             if sum(tally.pairs.counts)
         )
-        if pairs:
-            text = (
-                "Pairs of games with one opening and both colours, by the points of the first "
-                "player."
-            )
-            yield ChartGroup("Pairs of games", pairs, text, "pairs")
+        text = (
+            "Pairs of games with one opening and both colours, by the points of the first player."
+        )
+        yield ChartGroup("Pairs of games", pairs, text, "pairs")
 
     def _compared(self, title: str, played: dict[str, Tally]) -> ChartGroup:
         rates = []
@@ -151,12 +148,8 @@ class MatchupCourses:
         report = self._infos[id].sprt
         assert report is not None
         progress = SprtProgress(report.test, report.players[0], len(report.counts) == 5)
-        points = self._courses[id].points()
-        step = max(1, math.ceil(len(points) / most))
-        # backwards: the last point is always one of them
-        points = points[::-step][::-1]
         walk = [(0.0, 0.0)]
-        for point in points:
+        for point in thinned(self._courses[id].points(), most):
             walk.append((point.completed, report.test.llr(point.counts_for(progress))))
         if len(walk) < 3:
             return None

@@ -151,8 +151,8 @@ class RosterTournament(Tournament):
         return Report((self._grid(), *self._live_tables()))
 
     def _full_report(self) -> Report:
-        tables = (*self._tables(unplayed=False), *self._deleted_tables())
-        return Report((self._grid(), *self._standings().rating_tables(), *tables))
+        ratings, matchups = self._standings().rating_tables(), self._tables(unplayed=False)
+        return Report((self._grid(), *ratings, *matchups))
 
 
 class AllPlayAll(RosterTournament):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
+from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.opening_settings import SAME_GAMES
 from ringmaster.competitions.result_lines import (
@@ -98,15 +98,15 @@ class Swiss(RosterTournament):
 
     def _check_ratings(self) -> None:
         """Raise SettingErrors for ratings of players that do not take part."""
-        errors: list[SettingError] = []
-        for code in self.values["ratings"] or ():
-            with noting(errors):
-                if code not in self.competitors:
-                    raise SettingError(
-                        ("ratings", code),
-                        f"{code!r} is not among the competitors",
-                        ", ".join(self.competitors),
-                    )
+        errors = [
+            SettingError(
+                ("ratings", code),
+                f"{code!r} is not among the competitors",
+                ", ".join(self.competitors),
+            )
+            for code in self.values["ratings"] or ()
+            if code not in self.competitors
+        ]
         if errors:
             raise SettingErrors(errors)
 

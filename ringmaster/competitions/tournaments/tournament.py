@@ -185,13 +185,12 @@ class Tournament(Competition):
             if id in self._endless and not matchup.closed:
                 name = "rounds" if self.rosters else "number_of_games"
                 lines.setdefault(endless_warning(name), []).append(id)
-        tests: dict[str, list[str]] = {}
         for id, matchup in self.matchups.items():
             for line in self._test_warnings(matchup):
-                tests.setdefault(line, []).append(id)
+                lines.setdefault(line, []).append(id)
         return [
             line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
-            for line, ids in (*lines.items(), *tests.items())
+            for line, ids in lines.items()
         ]
 
     def _test_warnings(self, matchup: Matchup) -> list[str]:
@@ -370,11 +369,11 @@ class Tournament(Competition):
         milestone = ""
         if matchup is not None and not void:
             matchup.open.discard(ticket["i"])
-        report = matchup.decision() if matchup is not None and not void else None
-        if matchup is not None and report is not None:
-            doubts = [f"doubtful: {doubt.sentence}" for doubt in doubts_of([tally])]
-            notes = tuple(f"matchup {id}: {line}" for line in (*report.lines(), *doubts))
-            milestone = f"{matchup.name}: {report.conclusion}"
+            report = matchup.decision()
+            if report is not None:
+                doubts = [f"doubtful: {doubt.sentence}" for doubt in doubts_of([tally])]
+                notes = tuple(f"matchup {id}: {line}" for line in (*report.lines(), *doubts))
+                milestone = f"{matchup.name}: {report.conclusion}"
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(
             result_line(result, codes),
@@ -419,8 +418,8 @@ class Tournament(Competition):
             if set(matchup.codes) != set(tally.players):
                 raise StateRefused(
                     f"matchup {id} was played between {' and '.join(tally.players)}, the control "
-                    f"file has {' and '.join(matchup.codes)} now; put it back, give the new "
-                    "matchup another id, or use reset",
+                    f"file has {' and '.join(matchup.codes)} now; put it back, add the new "
+                    "matchup at the end or with another id, or use reset",
                     ("matchups", [*self.matchups].index(id))
                     if not self.rosters
                     else self.rosters[:1],
@@ -475,13 +474,17 @@ class Tournament(Competition):
         )
 
     def _tables(self, *, unplayed: bool = True) -> Iterator[Table]:
-        """Yield a table of each matchup of the control file.
+        """Yield a table of each matchup; removed ones with results come last.
 
         unplayed  whether to include matchups without results, unless switched off
         """
         for matchup in self._shown(unplayed=unplayed):
             settings = describe_settings(matchup.settings)
             yield matchup_table(matchup.info(), self._game, self._heading(matchup), settings)
+        for info in self._matchup_infos():
+            if info.settings is None and info.tally.completed:
+                missing = f"matchup {info.id} is not in the control file any more"
+                yield matchup_table(info, self._game, info.name, f"settings: missing ({missing})")
 
     def _shown(self, *, unplayed: bool) -> Iterator[Matchup]:
         """Yield the matchups of a report.
@@ -508,20 +511,13 @@ class Tournament(Competition):
         same = [m for m in self.matchups.values() if m.name == matchup.name]
         return matchup.name if len(same) == 1 else f"{matchup.name} [{matchup.id}]"
 
-    def _deleted_tables(self) -> Iterator[Table]:
-        """Yield a table of each matchup that was removed from the control file."""
-        for info in self._matchup_infos():
-            if info.settings is None and info.tally.completed:
-                missing = f"matchup {info.id} is not in the control file any more"
-                yield matchup_table(info, self._game, info.name, f"settings: missing ({missing})")
-
     def _live_report(self) -> Report:
         return Report(tuple(self._live_tables(unplayed=True)))
 
     def _full_report(self) -> Report:
         notes = self._notes()
         texts = [Text(notes)] if notes else []
-        return Report((*self._tables(), *self._deleted_tables(), *texts))
+        return Report((*self._tables(), *texts))
 
     def _verdict(self) -> str:
         results = [

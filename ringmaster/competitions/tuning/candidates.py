@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -28,6 +27,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
 )
 from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
 from ringmaster.errors import SettingError, counted, shown
+from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import COLOUR_STREAM, words
@@ -41,8 +41,6 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
 )
-
-T = TypeVar("T")
 
 #: Longest text of parameters in a verdict.
 BRIEF = 70
@@ -189,10 +187,6 @@ class CandidateTune(GameTune):
         return self._limit is None or number < self._limit
 
     @abstractmethod
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
-        """Return the values of a ticket's candidate."""
-
-    @abstractmethod
     def _suffix(self, ticket: Ticket) -> str:
         """Return the end of the code of a ticket's candidate."""
 
@@ -201,10 +195,8 @@ class CandidateTune(GameTune):
         """Return a game's number in the tune, which determines opening and colour."""
 
     def _sides(self, ticket: Ticket) -> tuple[str, str]:
-        return in_order((self._suffix(ticket), OPPONENT), ticket["s"])
-
-    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
-        return self._sampled(ticket)
+        sides = self._suffix(ticket), OPPONENT
+        return sides[::-1] if ticket["s"] else sides
 
     def _opening(self, ticket: Ticket) -> int:
         return self._opening_of(self._game_number(ticket))
@@ -302,8 +294,7 @@ class GomillTune(CandidateTune):
         return CANDIDATE
 
     def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
-        shown: dict[str, Any] = as_data(self.engine_values(values))
-        return shown
+        return as_data(self.engine_values(values))
 
     def _text_of(self, values: ValuesByCode) -> str:
         return self.formatted(self.engine_values(values))
@@ -333,24 +324,8 @@ class GomillTune(CandidateTune):
         return self.tally.completed
 
 
-def in_order(candidate_first: tuple[T, T], seat: int) -> tuple[T, T]:
-    """Return values of candidate and opponent, the first mover first."""
-    first, second = candidate_first
-    return (first, second) if seat == 0 else (second, first)
-
-
-def as_data(value: Any) -> Any:
-    """Return an engine parameter, which may be of any type, as JSON data."""
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, FailedValue):
-        return None
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(value)
-    if isinstance(value, list | tuple):
-        return [as_data(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(k): as_data(v) for k, v in value.items()}
-    return str(value)
+def as_data(engine: Mapping[str, Any]) -> dict[str, Any]:
+    """Return engine parameters, which may be of any type, as JSON data."""
+    known = {c: None if isinstance(v, FailedValue) else v for c, v in engine.items()}
+    data: dict[str, Any] = canonical(known)
+    return data

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from ringmaster.competitions.result_lines import is_number
+from ringmaster.competitions.tournaments.matchup_charts import thinned
 from ringmaster.competitions.tuning.ce_tuner import CeTuner
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
-    Measured,
     measured,
     number,
     rate_text,
-    thinned,
 )
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import Band, Chart, ChartGroup, Level, Series, Whiskers
@@ -51,9 +50,12 @@ class Generation(msgspec.Struct):
 
 
 class CeCharts:
-    """Sums the games of a tune by generation."""
+    """Sums the games of a tune by generation.
 
-    def __init__(self, tune: CeTuner) -> None:
+    games  recorded tickets and results, in order
+    """
+
+    def __init__(self, tune: CeTuner, games: Iterable[tuple[Ticket, GameResult]]) -> None:
         self._tune = tune
         self._codes = [p.code for p in tune.parameters]
         #: The number of the present generation.
@@ -61,8 +63,11 @@ class CeCharts:
         self._open = 0
         self._candidates: dict[int, _Candidate] = {}
         self._generations: list[Generation] = []
+        for ticket, result in games:
+            self._add(ticket, result)
+        self._close()
 
-    def record_result(self, ticket: Ticket, result: GameResult) -> None:
+    def _add(self, ticket: Ticket, result: GameResult) -> None:
         """Add a game unless it is void."""
         generation = ticket["g"]
         if result.outcome == "void" or generation < self._open:
@@ -70,9 +75,7 @@ class CeCharts:
         if generation > self._open:
             self._close()
             self._open = generation
-        one = self._candidates.get(ticket["c"])
-        if one is None:
-            one = self._candidates[ticket["c"]] = _Candidate(ticket["p"])
+        one = self._candidates.setdefault(ticket["c"], _Candidate(ticket["p"]))
         one.games += 1
         one.points += result.points(ticket["s"])
 
@@ -121,7 +124,6 @@ class CeCharts:
 
     def charts(self) -> list[ChartGroup]:
         """Return the charts; none before the first result."""
-        self._close()
         if not self._generations:
             return []
         self._generations = thinned(self._generations, MOST_GENERATIONS)
@@ -172,8 +174,7 @@ class CeCharts:
         return Chart(self._codes[i], pieces, "generation", label, note)
 
     def _scores(self, generations: Sequence[Generation]) -> Chart:
-        marks: list[Measured] = []
-        elite = []
+        marks, elite = [], []
         for g in generations:
             marks.append(measured(float(g.number), g.points, g.games))
             if g.elite_games:

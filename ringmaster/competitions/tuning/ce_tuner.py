@@ -166,7 +166,7 @@ class CeTuner(GomillTune):
     def estimated(self) -> ValuesByCode:
         return self._by_code(self.distribution.means)
 
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
         return self._by_code(ticket["p"])
 
     def _suffix(self, ticket: Ticket) -> str:
@@ -389,7 +389,4 @@ class CeTuner(GomillTune):
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         from ringmaster.competitions.tuning.ce_charts import CeCharts
 
-        charts = CeCharts(self)
-        for ticket, result in history:
-            charts.record_result(ticket, result)
-        return charts.charts()
+        return CeCharts(self, history).charts()

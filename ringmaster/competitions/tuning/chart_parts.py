@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Most points of a course.
-MOST_POINTS = 400
 #: Most windows of games, and fewest games of one.
 WINDOWS, FEWEST = 96, 16
 #: Most groups of games with an interval of their own.
@@ -33,12 +31,9 @@ FEWEST_OF_RATE = 4
 #: Most cells along an axis.
 MOST_CELLS = 24
 
-#: A point with its 95 % interval: x, value, low, high.
-Measured = tuple[float, float, float, float]
 
-
-def measured(x: float, points: float, games: float) -> Measured:
-    """Return a share of points in percent with its 95 % interval."""
+def measured(x: float, points: float, games: float) -> tuple[float, float, float, float]:
+    """Return x, a share of points in percent, and the ends of its 95 % interval."""
     low, high = wilson(points, games)
     return x, 100 * points / games, 100 * low, 100 * high
 
@@ -58,12 +53,6 @@ def number(value: float) -> str:
 def name_of(value: Any) -> str:
     """Return the name of a value on an axis."""
     return number(value) if is_number(value) else str(value)
-
-
-def thinned(points: Sequence[T], most: int = MOST_POINTS) -> list[T]:
-    """Return at most `most` points, evenly spaced, the last one included."""
-    stride = max(1, math.ceil(len(points) / most))
-    return list(points[::-stride])[::-1]
 
 
 def parts_of(items: Sequence[T], most: int) -> list[Sequence[T]]:
@@ -114,77 +103,48 @@ def on_axis(value: float, *, log: bool) -> float:
 VALUE_LABEL = {False: "value", True: "log10 of the value"}
 
 
-class Windows:
-    """Results in the course of the games, summed by windows of equal size.
+def window_size(games: int) -> int:
+    """Return the number of games of a window, for the course of this number of games."""
+    return max(FEWEST, math.ceil(games / WINDOWS))
 
-    games  approximate number of games to come
+
+def results_chart(points: Sequence[float], opponents: str) -> Chart | None:
+    """Return the share of the points by groups of games, None for too few games.
+
+    points  of each game, 0 to 1
     """
-
-    def __init__(self, games: int) -> None:
-        self.size = max(FEWEST, math.ceil(games / WINDOWS))
-        self._sums: list[tuple[int, float]] = []
-        self._games, self._points = 0, 0.0
-
-    def add(self, points: float) -> bool:
-        """Add the points of a game, 0 to 1.  Return whether it completes a window."""
-        self._games += 1
-        self._points += points
-        if self._games < self.size:
-            return False
-        self._sums.append((self._games, self._points))
-        self._games, self._points = 0, 0.0
-        return True
-
-    def chart(self, opponents: str) -> Chart | None:
-        """Return the share of the points by groups of games, None for too few games."""
-        groups = grouped([*self._sums, *([(self._games, self._points)] if self._games else [])])
-        if sum(games for games, _ in groups) < FEWEST_OF_RATE:
-            return None
-        marks, first = [], 0
-        for games, points in groups:
-            marks.append(measured(first + (games + 1) / 2, points, games))
-            first += games
-        note = rate_text(sum(points for _, points in groups), first)
-        pieces = (Level("even", 50.0), Whiskers("points (95 %)", tuple(marks)))
-        title = f"Points against {opponents}"
-        return Chart(title, pieces, "games", "points, %", note, (0.0, 100.0))
-
-
-def grouped(sums: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return (games, points) of at most `SHOWN` groups of neighbouring windows.
-
-    A last group that is much smaller than the others belongs to the group before.
-    """
-    groups = [
-        (sum(games for games, _ in part), sum(points for _, points in part))
-        for part in parts_of(sums, SHOWN)
+    games = len(points)
+    if games < FEWEST_OF_RATE:
+        return None
+    window = window_size(games)
+    size = window * math.ceil(math.ceil(games / window) / SHOWN)
+    starts = list(range(0, games, size))
+    if len(starts) > 1 and 2 * (games - starts[-1]) < size:
+        # a last group that is much smaller than the others belongs to the group before
+        starts.pop()
+    marks = [
+        measured((first + end + 1) / 2, sum(points[first:end]), end - first)
+        for first, end in pairwise([*starts, games])
     ]
-    if len(groups) > 1 and 2 * groups[-1][0] < groups[0][0]:
-        games, points = groups.pop()
-        groups[-1] = groups[-1][0] + games, groups[-1][1] + points
-    return groups
+    pieces = (Level("even", 50.0), Whiskers("points (95 %)", tuple(marks)))
+    title, note = f"Points against {opponents}", rate_text(sum(points), games)
+    return Chart(title, pieces, "games", "points, %", note, (0.0, 100.0))
 
 
-class Cells(msgspec.Struct, frozen=True):
-    """The places of a parameter's values on an axis.
+def cells_of(
+    values: Sequence[Any], most: int = MOST_CELLS
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the names of cells on an axis, and the cell of each value, in their order.
 
-    names  of the cells
-    cells  the cell of each place
+    Equal neighbours share a cell, and many are grouped.
     """
-
-    names: tuple[str, ...]
-    cells: tuple[int, ...]
-
-
-def cells_of(values: Sequence[Any], most: int = MOST_CELLS) -> Cells:
-    """Return cells of values in their order: equal neighbours share one, many are grouped."""
     distinct = [list(same) for _, same in groupby(values, key=name_of)]
     names, cells = [], []
     for part in parts_of(distinct, most):
         low, high = name_of(part[0][0]), name_of(part[-1][-1])
         names.append(low if low == high else f"{low} to {high}")
         cells += [len(names) - 1] * sum(len(same) for same in part)
-    return Cells(tuple(names), tuple(cells))
+    return tuple(names), tuple(cells)
 
 
 def importance_chart(

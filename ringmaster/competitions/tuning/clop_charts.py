@@ -13,12 +13,12 @@ from ringmaster.competitions.tuning.chart_parts import (
     FEWEST,
     FEWEST_OF_RATE,
     VALUE_LABEL,
-    Windows,
     importance_chart,
     measured,
     number,
     on_axis,
     parameter_chart,
+    results_chart,
     value_groups,
 )
 from ringmaster.model.report import (
@@ -53,9 +53,6 @@ def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[Chart
         return []
     findings = tuner.findings()
     x, y = tuner.games()
-    windows = Windows(len(y))
-    for points in y.tolist():
-        windows.add(points)
     estimates = _estimates(tuner, findings)
     courses = tuple(_course(i, code, tuner, x, estimates) for i, code in enumerate(codes))
     groups = [
@@ -85,7 +82,7 @@ def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[Chart
                 "estimates, by a fit to all games.",
             )
         )
-    if (results := windows.chart(opponents)) is not None:
+    if (results := results_chart(y.tolist(), opponents)) is not None:
         text = "Points of the samples by groups of games, with 95 % intervals."
         groups.append(ChartGroup("Results", (results,), text, "results"))
     return [group for group in groups if group.charts]

@@ -36,18 +36,18 @@ from ringmaster.competitions.tuning.opponents import (
 )
 from ringmaster.competitions.tuning.parameter_settings import (
     BOUNDS,
+    ON_SCALE,
     PLAYED_BINDING,
     ValuesByCode,
     check_unchanged,
     checked_parameter,
     value_text,
-    wrong_argument,
 )
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import counted
 from ringmaster.model.jobs import Task, Ticket
-from ringmaster.model.parameters import CLOP_TYPES, ClopParameter, middle
+from ringmaster.model.parameters import TunedParameter, middle
 from ringmaster.model.report import LEFT, ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
@@ -60,34 +60,15 @@ from ringmaster.model.settings import (
     Maybe,
     OneOf,
     Setting,
-    SettingPath,
 )
 from ringmaster.tuners.clop import Axis, Clop
 
 
-class _Type(OneOf):
-    """A name of CLOP_TYPES."""
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str) and value.startswith("Categ"):
-            return context.refuse(
-                path,
-                "a quadratic model needs numbers, not categories",
-                "an mc_tuner with EXPLICIT([…]) for choices without order",
-            )
-        return super().interpret(value, path, context)
-
-
-def _build_parameter(values: dict[str, Any], context: Context) -> ClopParameter:
-    kind, low, high = values["type"], values["min"], values["max"]
-    integer, logarithmic = CLOP_TYPES[kind]
-    for name in ("min", "max"):
-        if logarithmic and values[name] <= 0:
-            text = f"{values[name]:g} has no logarithm, which {kind} needs"
-            raise wrong_argument(values["code"], name, text, "a number above 0")
+def _build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
     if values["start"] is None:
-        values["start"] = middle(low, high, integer, logarithmic)
-    return checked_parameter(ClopParameter, {**values, "integer": integer})
+        low, high = values["min"], values["max"]
+        values["start"] = middle(low, high, values["integer"], values["scale"] == "log")
+    return checked_parameter(TunedParameter, values)
 
 
 PARAMETER = CallOf(
@@ -101,16 +82,11 @@ PARAMETER = CallOf(
             "frozen parameter; by default the middle of the range.",
             default=None,
         ),
-        Setting(
-            "type",
-            _Type(*CLOP_TYPES),
-            "CLOP's type: Integer for whole numbers, Gamma for a logarithmic scale.",
-            "LinearParameter",
-        ),
-        *(s for s in PLAYED_BINDING if s.name != "integer"),
+        ON_SCALE,
+        *PLAYED_BINDING,
     ),
     _build_parameter,
-    positional=("code", "type", "min", "max"),
+    positional=("code", "min", "max"),
 )
 
 #: The closing match; `against` is "" for the first opponent.
@@ -207,8 +183,6 @@ class ClopTuner(CandidateTune):
     type_name: ClassVar[str] = "clop_tuner"
     _state: State
     table: ClassVar[tuple[Setting, ...]] = CLOP_SETTINGS
-    declared: tuple[ClopParameter, ...]
-    parameters: tuple[ClopParameter, ...]
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
@@ -311,7 +285,7 @@ class ClopTuner(CandidateTune):
     def _suffix(self, ticket: Ticket) -> str:
         return self._candidate.removeprefix(self._tuned_code)
 
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
         return self._by_code(self.tuner.played(ticket["p"]))
 
     def _register_of_tune(self, ticket: Ticket) -> bool:

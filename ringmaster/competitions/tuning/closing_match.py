@@ -30,7 +30,12 @@ from ringmaster.competitions.tuning.closing_match_settings import (
     VerifySettings,
     limited,
 )
-from ringmaster.competitions.tuning.opponents import make_player
+from ringmaster.competitions.tuning.opponents import (
+    make_player,
+    results_data,
+    results_text,
+    weighted_cycle,
+)
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
@@ -90,12 +95,13 @@ class ClosingMatches:
         counted    unit of `Standing.iterations`
         shown      returns values for reports
         """
-        self._default = default
-        self.settings: VerifySettings | None = values.get("verify")
-        if self.settings is not None and not self.settings.against:
-            self.settings = msgspec.structs.replace(self.settings, against=default.against)
-        self.matches: list[Match] = []
         self._values = values
+        self.settings: VerifySettings | None = values.get("verify")
+        self._default = self._mixed(default)
+        if self.settings is not None:
+            against = self.settings.against or default.against
+            self.settings = self._mixed(msgspec.structs.replace(self.settings, against=against))
+        self.matches: list[Match] = []
         self._candidate = candidate
         self._game = game
         self._start = start
@@ -108,6 +114,13 @@ class ClosingMatches:
         self._book = self._own_book or book
         if self.settings is not None:
             self._players(self._start, self._start)  # checks them
+
+    def _mixed(self, settings: VerifySettings) -> VerifySettings:
+        """Return settings with the tune's `time_controls`, and a pair for each, unless they have
+        limits."""
+        controls = {} if settings.limits else self._values.get("time_controls") or {}
+        games = max(settings.games, 2 * len(controls))
+        return msgspec.structs.replace(settings, games=games, time_controls=controls)
 
     def _separate_book(self) -> OpeningBook | None:
         openings = None if self.settings is None else self.settings.openings
@@ -128,7 +141,7 @@ class ClosingMatches:
         if games is not None and games % 2:
             raise UsageError(f"{games} games are not a whole number of pairs; use an even number")
         if games is not None:
-            settings = msgspec.structs.replace(settings, games=games)
+            settings = self._mixed(msgspec.structs.replace(settings, games=games))
         self.settings = settings
 
     def prepare(self, say: Callable[[str], None]) -> list[Iterator[int]]:
@@ -206,6 +219,7 @@ class ClosingMatches:
         """Return the players of a game, the first mover first."""
         match = self._match(ticket)
         first, second = self._players(match.tuned, match.start)
+        first, second = (p.at_time_control(ticket.get("tc", "")) for p in (first, second))
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
@@ -264,14 +278,16 @@ class ClosingMatches:
 
     def _add(self, standing: Standing) -> Matchup:
         settings = self.settings or self._default
+        codes = self._codes(settings.against)
         match = Match(
             iteration=standing.iterations,
             tuned=dict(standing.values),
             start=self._start if settings.against == START else None,
-            tally=Tally(self._codes(settings.against)),
+            tally=Tally(codes),
             first=0 if settings.openings is not None else standing.openings,
             games=settings.games,
             conditions=settings.conditions,
+            by_time_control={c: Tally(codes) for c in settings.time_controls},
         )
         self.matches.append(match)
         matchup = self._append_matchup(match)
@@ -282,9 +298,12 @@ class ClosingMatches:
 
     def _append_matchup(self, match: Match) -> Matchup:
         tally = match.tally
+        first, second = self._players(self._start, self._start)
+        if match.by_time_control:
+            first, second = (msgspec.structs.replace(p, time_control=None) for p in (first, second))
         matchup = Matchup(
             id=match_id(len(self._matchups) + 1),
-            players=self._players(self._start, self._start),
+            players=(first, second),
             settings=self._game,
             book=self._book,
             tally=tally,
@@ -307,7 +326,11 @@ class ClosingMatches:
         if not matchup.wants_more():
             return None
         number, game = len(self.matches), matchup.tally.next
-        return f"{matchup.id}_{game:04d}", {"kind": CLOSING, "v": number, "g": game}
+        ticket = {"kind": CLOSING, "v": number, "g": game}
+        controls = (self.settings or self._default).time_controls
+        if controls:
+            ticket["tc"] = _time_control_of_pair(controls, game // 2)
+        return f"{matchup.id}_{game:04d}", ticket
 
     def count(self, ticket: Ticket, standing: Standing) -> Matchup:
         """Register an issued ticket, and return its match; idempotent."""
@@ -331,7 +354,12 @@ class ClosingMatches:
     def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
         """Record the result of a game."""
         matchup = self.count(ticket, standing)
-        matchup.tally.record_result(result, ticket["g"] % 2, ticket["g"] // 2)
+        tallies = [matchup.tally]
+        if control := ticket.get("tc"):
+            parts = self._match(ticket).by_time_control
+            tallies.append(parts.setdefault(control, Tally(matchup.tally.players)))
+        for tally in tallies:
+            tally.record_result(result, ticket["g"] % 2, ticket["g"] // 2)
         line = result_line(result, self.describe(ticket).players)
         if result.outcome == "void":
             return Reaction(line, replay=True)
@@ -469,7 +497,13 @@ class ClosingMatches:
         if match.iteration != standing.iterations:
             details.append("the tune has continued since")
         heading = f"closing match after {match.iteration} {self._counted}: {info.name}"
-        return matchup_table(info, self._game.game, heading, "\n".join(filter(None, details)))
+        table = matchup_table(info, self._game.game, heading, "\n".join(filter(None, details)))
+        notes = (
+            f"at {control}: {results_text([tally])}; {tally.estimate()}"
+            for control, tally in match.by_time_control.items()
+            if tally.known
+        )
+        return msgspec.structs.replace(table, notes=(*table.notes, *notes))
 
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
@@ -479,9 +513,24 @@ class ClosingMatches:
                 "number_of_games": info.number_of_games,
                 self._counted: match.iteration,
                 "parameters": [self._shown(match.values(player)) for player in (0, 1)],
+                "time_controls": [
+                    {"time_control": control, **results_data([tally])}
+                    for control, tally in match.by_time_control.items()
+                ],
             }
             for match, info in self._present(standing)
         ]
+
+
+def _time_control_of_pair(weights: Mapping[str, float], pair: int) -> str:
+    """Return the time control of a pair of games.
+
+    The first pairs have one each; the others are spread evenly by weight.
+    """
+    total = sum(weights.values())
+    thousandths = {c: max(1, round(1000 * weight / total)) for c, weight in weights.items()}
+    order = (*weights, *weighted_cycle(thousandths))
+    return order[pair % len(order)]
 
 
 def _same(values: ValuesByCode, others: ValuesByCode) -> bool:

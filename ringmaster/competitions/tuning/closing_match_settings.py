@@ -38,6 +38,7 @@ class VerifySettings(msgspec.Struct, frozen=True):
     against   START, or the code of a player
     time_control, move_time, nodes, depth
               limits of both sides; all None: the players' limits in the tune
+    time_controls  weights of time controls, {} for only the players' limits
     openings  a separate book; None: the tune's, after its own openings
     """
 
@@ -49,6 +50,7 @@ class VerifySettings(msgspec.Struct, frozen=True):
     nodes: int | None = None
     depth: int | None = None
     openings: OpeningsSettings | None = None
+    time_controls: dict[str, float] = {}
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -67,6 +69,7 @@ class VerifySettings(msgspec.Struct, frozen=True):
             "depth": "depth {}",
         }
         limits = [words[n].format(value) for n, value in self.limits.items() if value is not None]
+        limits += [f"{text} (weight {weight:g})" for text, weight in self.time_controls.items()]
         openings = [
             str(value) if name == "file" else f"{name} {value}"
             for name, value in describe_openings(self.openings).items()
@@ -148,6 +151,7 @@ class Match(msgspec.Struct):
     first      number of the first pair's opening in the book
     games      most games, by the latest settings
     conditions  of its games; other conditions make another match
+    by_time_control  results once more, where there are several
     """
 
     iteration: int
@@ -157,6 +161,7 @@ class Match(msgspec.Struct):
     first: int = 0
     games: int = 0
     conditions: str = ""
+    by_time_control: dict[str, Tally] = msgspec.field(default_factory=dict)
 
     def values(self, player: int) -> ValuesByCode:
         """Return the values of a player (0: tuned), {} for one of the control file."""

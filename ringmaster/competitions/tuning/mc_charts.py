@@ -3,6 +3,8 @@ value, and the tree."""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -12,13 +14,13 @@ from ringmaster.competitions.result_lines import is_number
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
     SHOWN,
-    Cells,
-    Windows,
     cells_of,
     measured,
     name_of,
     parts_of,
     rate_text,
+    results_chart,
+    window_size,
 )
 from ringmaster.competitions.tuning.mc_tuner import McTuner, share_of_best
 from ringmaster.model.jobs import Ticket
@@ -47,9 +49,12 @@ BREADTHS = (10, 5, 3)
 
 
 class McCharts:
-    """Sums the games of a tune for charts."""
+    """Sums the games of a tune for charts.
 
-    def __init__(self, tune: McTuner) -> None:
+    games  recorded tickets and results, in order
+    """
+
+    def __init__(self, tune: McTuner, games: Iterable[tuple[Ticket, GameResult]]) -> None:
         self._tune = tune
         tree = self._tree = tune.tree
         self._codes = [p.code for p in tune.parameters]
@@ -64,15 +69,22 @@ class McCharts:
             initial_wins=tree.initial_wins,
             max_depth=tree.max_depth,
         )
-        self._windows = Windows(tree.games)
+        #: Points of each game.
+        self._points = array("d")
         #: Games and points by path, of the open window.
         self._open: dict[Path, list[float]] = {}
         #: By window: number of its games, and of these by cell, for each parameter.
         self._played: list[tuple[int, list[npt.NDArray[np.float64]]]] = []
         #: Number of games, the best path then, and points and games with its estimated rate.
         self._course: list[tuple[int, Path, tuple[float, float]]] = []
+        window = window_size(tree.games)
+        for ticket, result in games:
+            self._add(ticket, result)
+            if len(self._points) % window == 0:
+                self._close()
+        self._close()
 
-    def record_result(self, ticket: Ticket, result: GameResult) -> None:
+    def _add(self, ticket: Ticket, result: GameResult) -> None:
         """Add a game; a void one only expands the tree."""
         path = tuple(ticket["p"])
         expanded = ticket.get("e")
@@ -82,24 +94,20 @@ class McCharts:
             return
         # a game of unknown result counts as a loss (Gomill)
         points = result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
-        sums = self._open.get(path)
-        if sums is None:
-            self._open[path] = [1, points]
-        else:
-            sums[0] += 1
-            sums[1] += points
-        if self._windows.add(points):
-            self._close()
+        self._points.append(points)
+        sums = self._open.setdefault(path, [0, 0.0])
+        sums[0] += 1
+        sums[1] += points
 
     def _close(self) -> None:
         """End a window of games."""
-        played = [np.zeros(len(cells.names)) for cells in self._cells]
+        played = [np.zeros(len(names)) for names, _ in self._cells]
         total = 0
         for path, (games, points) in self._open.items():
             self._replay.tell(path, points, flying=False, games=int(games))
             total += int(games)
             for i, place in enumerate(self._tree.coordinates(path[0])):
-                played[i][self._cells[i].cells[place]] += games
+                played[i][self._cells[i][1][place]] += games
         self._open.clear()
         if total:
             self._played.append((total, played))
@@ -107,7 +115,6 @@ class McCharts:
 
     def charts(self) -> list[ChartGroup]:
         """Return the charts; none before the first result."""
-        self._close()
         if not self._course:
             return []
         self._course[-1] = _best(self._tree)
@@ -139,7 +146,7 @@ class McCharts:
                 "tree",
             ),
         ]
-        results = self._windows.chart(self._tune.opponent.code)
+        results = results_chart(self._points, self._tune.opponent.code)
         if results is not None:
             text = "Points of all candidates by groups of games, with 95 % intervals."
             groups.append(ChartGroup("Results", (results,), text, "results"))
@@ -204,7 +211,7 @@ class McCharts:
         for row in (self._tree.root.games, self._tree.root.wins):
             array = np.array(row, dtype=np.float64).reshape(self._tree.splits).sum(axis=others)
             for place, i in enumerate(axes):
-                first = np.flatnonzero(np.diff(self._cells[i].cells, prepend=-1))
+                first = np.flatnonzero(np.diff(self._cells[i][1], prepend=-1))
                 array = np.add.reduceat(array, first, axis=place)
             sums.append(array)
         return sums[0], sums[1]
@@ -216,7 +223,7 @@ class McCharts:
             # rows are of y
             games, points = (array.T for array in self._sums(i, j))
             cells = [list(zip(n, p, strict=True)) for n, p in zip(games, points, strict=True)]
-            names = self._cells[i].names, self._cells[j].names
+            names = self._cells[i][0], self._cells[j][0]
             labels = self._codes[i], self._codes[j]
             title = f"{labels[0]} and {labels[1]}"
             rate = tuple(
@@ -238,7 +245,7 @@ class McCharts:
         rates, visits = [], []
         for i, code in enumerate(self._codes):
             games, points = self._sums(i)
-            names = self._cells[i].names
+            names, _ = self._cells[i]
             marks = tuple(
                 measured(float(x), float(p), int(n))
                 for x, (n, p) in enumerate(zip(games, points, strict=True))
@@ -265,10 +272,8 @@ class McCharts:
             columns = [sum(played[i] for _, played in part) for part in parts]
             shares = np.array([100 * column / np.sum(column) for column in columns]).T.round()
             rows = tuple(map(tuple, shares.tolist()))
-            cells: Cells = self._cells[i]
-            charts.append(
-                HeatMap(code, names, cells.names, rows, "% of the games", "games", "value")
-            )
+            values, _ = self._cells[i]
+            charts.append(HeatMap(code, names, values, rows, "% of the games", "games", "value"))
         return tuple(charts)
 
     # the tree

@@ -241,7 +241,7 @@ class McTuner(GomillTune):
     def estimated(self) -> ValuesByCode:
         return self._by_code(self.tree.centre(self.tree.best()))
 
-    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+    def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
         return self._by_code(self.tree.centre(tuple(ticket["p"])))
 
     def engine(self, path: Path) -> dict[str, Any]:
@@ -467,14 +467,9 @@ class McTuner(GomillTune):
         """Return the whole tree as a line of JSON for the tree log."""
         nodes = [
             {
-                "path": [list(self.tree.coordinates(child)) for child in node.path],
+                **msgspec.to_builtins(node),
+                "path": [self.tree.coordinates(child) for child in node.path],
                 "parameters": as_data(self.engine(node.path)),
-                "games": node.games,
-                "points": node.points,
-                "visits": node.visits,
-                "wins": node.wins,
-                "value": node.value,
-                "exploration": node.exploration,
             }
             for node in self.tree.nodes()
         ]
@@ -482,7 +477,7 @@ class McTuner(GomillTune):
         snapshot = {
             "games": self.tree.games,
             "points": self.tree.points,
-            "best": [list(self.tree.coordinates(child)) for child in best],
+            "best": [self.tree.coordinates(child) for child in best],
             "nodes": nodes,
         }
         return msgspec.json.encode(snapshot).decode()
@@ -503,10 +498,7 @@ class McTuner(GomillTune):
         # imports numpy, which takes 0.1 s
         from ringmaster.competitions.tuning.mc_charts import McCharts
 
-        charts = McCharts(self)
-        for ticket, result in history:
-            charts.record_result(ticket, result)
-        return charts.charts()
+        return McCharts(self, history).charts()
 
 
 def share_of_best(tree: Ucb, best: Node) -> tuple[float, float]:

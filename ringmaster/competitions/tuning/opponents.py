@@ -73,13 +73,8 @@ def make_player(values: Mapping[str, Any], code: str, path: SettingPath) -> Play
         raise error.under("players", code) from None
 
 
-def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
-    """Return the players of the setting `opponent` by code.  Raises SettingError."""
-    return {code: make_player(values, code, ("opponent",)) for code in opponent_weights(values)}
-
-
-def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the opponents of consecutive openings, spread evenly by weight."""
+def weighted_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the opponents (or time controls) of consecutive openings, spread by weight."""
     total = sum(weights.values())
     credit = dict.fromkeys(weights, 0)
     order = []
@@ -105,14 +100,18 @@ def results_text(tallies: Iterable[Tally], opponent: str | None = None) -> str:
     return f"wins {wins}, draws {draws}, losses {losses}"
 
 
+def results_data(tallies: Iterable[Tally], opponent: str | None = None) -> dict[str, int]:
+    """Return wins, draws and losses for `show --json`."""
+    counts = wins_draws_losses(tallies, opponent)
+    return dict(zip(("wins", "draws", "losses"), counts, strict=True))
+
+
 def opponents_data(tallies: Collection[Tally], weights: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the results against each opponent for `show --json`."""
-    rows = []
-    for code, weight in weights.items():
-        wins, draws, losses = wins_draws_losses(tallies, code)
-        row = {"code": code, "weight": weight, "wins": wins, "draws": draws, "losses": losses}
-        rows.append(row)
-    return rows
+    return [
+        {"code": code, "weight": weight, **results_data(tallies, code)}
+        for code, weight in weights.items()
+    ]
 
 
 #: Games of one result after which an opponent counts as too weak or too strong.

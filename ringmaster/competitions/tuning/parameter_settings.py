@@ -19,6 +19,7 @@ from ringmaster.model.settings import (
     Float,
     Function,
     ListOf,
+    OneOf,
     Setting,
     SettingPath,
     SettingType,
@@ -74,6 +75,13 @@ def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
     if not low <= start <= high:
         expected = f"a number from {low:g} to {high:g}"
         raise wrong_argument(code, "start", f"start {start:g} is outside its bounds", expected)
+    if values.get("scale") == "log":
+        if low <= 0:
+            text = f"a logarithmic scale cannot contain {low:g}"
+            raise wrong_argument(code, "min", text, "a number above 0, or scale='linear'")
+        if values["integer"] and high - low < 2:
+            text = f"{low:g} to {high:g} has fewer than three values, too few for a logarithm"
+            raise wrong_argument(code, "scale", text, "'linear'")
     for name in ("min", "max") if values["integer"] else ():
         if values[name] != int(values[name]):
             text = f"{values[name]:g} is not an integer"
@@ -94,12 +102,42 @@ def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
     return make(**{names.get(name, name): value for name, value in values.items()})
 
 
+#: Least factor between the bounds of a range for which a logarithmic scale is recommended.
+_WIDE = 20
+
+
+def scale_advice(parameters: Sequence[TunedParameter]) -> list[str]:
+    """Return a line that recommends a logarithmic scale for wide ranges above zero."""
+    wide = [
+        p.code
+        for p in parameters
+        if p.scale == "linear" and not p.frozen and p.minimum > 0 and p.maximum >= _WIDE * p.minimum
+    ]
+    if not wide:
+        return []
+    names = ", ".join(wide[:5]) + (f" and {len(wide) - 5} more" if len(wide) > 5 else "")
+    return [
+        f"{names}: the largest value is {_WIDE} times the smallest or more; if equal factors count "
+        'alike, as for times, rates and many weights, scale="log" finds the optimum sooner.  '
+        "Steep losses near the smaller bound mislead a tune on a linear scale"
+    ]
+
+
 #: Code, start and bounds.
 BOUNDS: tuple[Setting, ...] = (
     Setting("code", String(), "Name; also of the engine option, unless set otherwise."),
     Setting("start", Float(), "Start value.", change="report"),
     Setting("min", Float(), "Smallest value."),
     Setting("max", Float(), "Largest value."),
+)
+
+#: The scale on which a parameter is tuned.
+ON_SCALE = Setting(
+    "scale",
+    OneOf("linear", "log"),
+    "Scale on which it is tuned: with 'log' equal factors count alike, as for times, rates and "
+    "weights that range over more than a factor of 20.",
+    "linear",
 )
 
 #: Perturbations and steps of SPSA.

@@ -36,9 +36,9 @@ from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standin
 from ringmaster.competitions.tuning.closing_match_settings import DEFAULT, VerifySettings
 from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import (
-    make_opponents,
-    opponent_cycle,
+    make_player,
     opponent_weights,
+    weighted_cycle,
 )
 from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
@@ -249,7 +249,7 @@ class Tune(Competition):
             progress=self._progress(),
             games=self._games + self.closing.completed,
             void_kinds=void_of(tallies, self._contestant_of),
-            contestants=tuple(map(Contestant, self._reported_players())),
+            contestants=tuple(map(self._contestant, self._reported_players())),
             contestant_of=self._contestant_of,
             doubts=doubts_of(tallies, self._contestant_of),
             openings=self._openings_used(),
@@ -269,6 +269,11 @@ class Tune(Competition):
     def _own_tallies(self) -> Iterable[Tally]:
         """Return the tallies of the tune's own games."""
         return ()
+
+    def _contestant(self, player: Player) -> Contestant:
+        controls = self.values.get("time_controls") or {}
+        has_several = str(player.time_control) in controls
+        return Contestant(player, clock=" or ".join(controls) if has_several else "")
 
     def _contestant_of(self, code: str) -> str:
         player: str = self.values["player"]
@@ -338,7 +343,8 @@ class Tune(Competition):
         matches = MatchupCourses(self._matchup_infos())
         for ticket, result in history:
             if is_of_closing_match(ticket):
-                matches.record_result(self.closing.describe(ticket), result)
+                played = self.closing.describe(ticket)
+                matches.record_result(played.matchup, played.players[0], played.pair, result)
         return [*self._charts_of_tune(), *closing_charts(matches)]
 
     def _charts_of_tune(self) -> list[ChartGroup]:
@@ -427,7 +433,7 @@ class Tune(Competition):
 class GameTuneState(msgspec.Struct, kw_only=True):
     """The part of the state that all these types have.
 
-    tallies  games of the tune by its two players
+    tallies  games of the tune by its two players and time control, as `tally_of` does
     matches  closing matches, as `ClosingMatches` stores them
     """
 
@@ -457,14 +463,14 @@ class GameTune(Tune):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
             self._definition = self._tuned_player()
+        self._weights = opponent_weights(values)
         self.opponents: dict[str, Player] = {}
         with noting(errors):
-            self.opponents = make_opponents(values)
+            self.opponents = {c: make_player(values, c, ("opponent",)) for c in self._weights}
         errors += self._wrong_settings()
         if errors:
             raise SettingErrors(errors)
-        self._weights = opponent_weights(values)
-        self._opponent_cycle = opponent_cycle(self._weights)
+        self._opponent_cycle = weighted_cycle(self._weights)
 
     def _tuned_player(self) -> PlayerDefinition:
         """Return the definition of the tuned player.  Raises SettingError."""
@@ -588,11 +594,12 @@ class GameTune(Tune):
             if self.functions_stay and side == self._own_side(ticket):
                 stored = self._binding.with_transformed(ticket, values)
         opening = self._opening(ticket)
+        first, second = (player.at_time_control(ticket.get("tc", "")) for player in players)
         return game_job(
             self,
             game_id,
             attempt,
-            (players[0], players[1]),
+            (first, second),
             self.settings,
             stored,
             self.book.pick(opening),
@@ -634,7 +641,8 @@ class GameTune(Tune):
         line = self._line(ticket, result)
         codes = self._codes(ticket)
         seat = self._sides(ticket).index(self._own_side(ticket))
-        tally = tally_of(self._state.tallies, (self._own_code(ticket), codes[1 - seat]))
+        pairing = self._own_code(ticket), codes[1 - seat]
+        tally = tally_of(self._state.tallies, pairing, ticket.get("tc", ""))
         tally.record_result(result, seat, None)
         halt = self._faults_halt(result, list(map(self._contestant_of, codes)))
         if result.outcome == "void":
@@ -691,10 +699,10 @@ class GameTune(Tune):
     def _all_blocks(self, *, live: bool) -> Iterable[Table | Text]:
         if live:
             return [*self._blocks(live=True), *self.closing.live_blocks(self._standing())]
-        tallies = list(self._own_tallies())
+        tallies = self._state.tallies
         faults = [
-            line if len(tallies) == 1 else f"{' v '.join(tally.players)}: {line}"
-            for tally in tallies
+            line if len(tallies) == 1 else f"{pairing}: {line}"
+            for pairing, tally in tallies.items()
             for line in fault_notes(tally)
         ]
         conditions = [describe_settings(self.settings), *faults]

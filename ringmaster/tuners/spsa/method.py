@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.space import Array, Flags, Space
 from ringmaster.tuners.spsa.regression import C, Regression
 
 
@@ -208,6 +208,10 @@ class Method(ABC):
         memory  None: no results; methods with gain sequences ignore it
         """
 
+    def reach(self) -> Array:
+        """Return the largest perturbations, (n,)."""
+        return self.c(1)
+
     @abstractmethod
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         """Return the memory of tunes without results."""
@@ -263,9 +267,9 @@ class Method(ABC):
         """
         return theta, c
 
-    def is_probe(self, iteration: int) -> bool:
-        """Return whether an iteration plays θ + w·δ against θ, which has no part in a fit."""
-        return False
+    def is_probe(self, iteration: float | Array) -> Flags:
+        """Return whether iterations play θ + w·δ against θ, which has no part in a fit."""
+        return np.zeros_like(iteration, dtype=np.bool_)
 
     def steady(self, memory: Memory) -> int:
         """Return the number of results until `centre`, `c` and `place` may change.

@@ -72,7 +72,7 @@ class Perturbation(msgspec.Struct, frozen=True, eq=False):
     k            see `Counting`
     theta        θ when the iteration began
     delta        ±1 for each parameter
-    plus, minus  θ⁺ and θ⁻
+    plus, minus  the values of θ⁺ and θ⁻
     """
 
     iteration: int
@@ -114,7 +114,7 @@ def _random(seed: int, iteration: int, count: int) -> npt.NDArray[np.uint64]:
 def sides(
     space: Space, theta: Array, c: Array, delta: Array, u: Array, rounding: Rounding
 ) -> tuple[Array, Array]:
-    """Return θ⁺ and θ⁻ after clipping and rounding; all arrays (…, n).
+    """Return the values of θ⁺ and θ⁻ after clipping and rounding; all arrays (…, n).
 
     A negative c reverses δ.
 
@@ -125,16 +125,17 @@ def sides(
     "nearest" rounds each side by itself, halves upwards; both may become equal.
     """
     up, c = delta * c > 0, np.abs(c)
-    high = np.minimum(theta + c, space.maximum)
-    low = np.maximum(theta - c, space.minimum)
+    high = space.values(np.minimum(theta + c, space.maximum))
+    low = space.values(np.maximum(theta - c, space.minimum))
     if space.some_integer:
         offset = u if rounding == "stochastic" else np.full_like(u, 0.5)
         # max + u may be rounded up to max + 1
-        whole_high = np.minimum(np.floor(high + offset), space.maximum)
-        whole_low = np.minimum(np.floor(low + offset), space.maximum)
+        highest = space.whole_bounds[1]
+        whole_high = np.minimum(np.floor(high + offset), highest)
+        whole_low = np.minimum(np.floor(low + offset), highest)
         if rounding == "stochastic":
             same = (whole_high == whole_low) & (c > 0)
-            free = whole_high < space.maximum
+            free = whole_high < highest
             whole_high = whole_high + (same & free)
             whole_low = whole_low - (same & ~free)
         high = np.where(space.integer, whole_high, high)

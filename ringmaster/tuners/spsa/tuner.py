@@ -3,6 +3,7 @@ tune after an edit of its parameters or method."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -28,7 +29,7 @@ EstimateRule = Literal["auto", "last", "mean"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """The results for one parameter, in its units.
+    """The results for one parameter, in its units; slopes and curvatures at the estimate.
 
     estimate, mean  see `Spsa.estimate`; the mean of θ over the last half
     shown           optimum, interval and signal, by the method's own knowledge if it has any
@@ -42,7 +43,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Spsa:
-    """One tune.
+    """One tune.  Values go in and out in the parameters' units; the method works on their scales.
 
     iterations    completed iterations
     seed          key of δ and of the rounding
@@ -82,17 +83,34 @@ class Spsa:
 
     @property
     def theta(self) -> Array:
-        """θ, the centre of the next iteration, (n,)."""
+        """The values of θ, the centre of the next iteration, (n,)."""
+        return self.space.values(self._centre)
+
+    @property
+    def _centre(self) -> Array:
+        """θ on the parameters' scales, (n,)."""
         return self.method.centre(self.memory)
+
+    def c(self, k: float) -> Array:
+        """Return the perturbations of k about θ, in the parameters' units, (n,)."""
+        return self.method.c(k, self.memory) * self.space.rate(self._centre)
+
+    @property
+    def began(self) -> Array:
+        """The values at which the tune began, (n,)."""
+        return self.space.values(self.space.start)
 
     def _draw(self, iteration: int) -> tuple[Array, Array]:
         delta, u = draw(self.seed, iteration, self._random_numbers)
         return delta[self.random_index], u[self.random_index]
 
     def ask(self, iteration: int, theta: Array | None = None) -> Perturbation:
-        """Return an iteration about `theta`, by default the present θ; changes nothing."""
+        """Return an iteration about `theta` on the parameters' scales, by default the present θ.
+
+        Changes nothing.
+        """
         if theta is None:
-            theta = self.theta
+            theta = self._centre
         k = self.counting.k(iteration)
         delta, u = self._draw(iteration)
         signs = delta
@@ -126,8 +144,8 @@ class Spsa:
                      reference, W − L of θ⁺ minus W − L of θ⁻
         games        number of games of θ⁺, so that E[W−L] = games·Δ/C in both cases
         """
-        high, low = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
-        before = self.theta
+        high, low = (self.space.theta(np.asarray(v, dtype=np.float64)) for v in (plus, minus))
+        before = self._centre
         delta, _ = self._draw(iteration)
         absent = np.isnan(high)
         if absent.any():
@@ -143,35 +161,54 @@ class Spsa:
             games,
         )
         self.iterations += 1
-        theta = self.theta
+        theta = self._centre
         if not self.method.is_probe(iteration):
             self.regression.add(high, low, result, games)
         self.averages.add(theta, theta - before)
-        self.trajectory.add(self.iterations, theta)
+        self.trajectory.add(self.iterations, self.theta)
 
     def fits(self) -> list[Fit]:
-        """Return the regression's fit of each parameter."""
+        """Return the regression's fit of each parameter, on the parameters' scales."""
         next_k = self.counting.k(self.iterations + 1)
-        return self.regression.fits(self.method.c(next_k, self.memory), self.estimate())
+        return self.regression.fits(self.method.c(next_k, self.memory), self._estimate())
 
     def findings(self) -> list[Finding]:
         """Return the results for each parameter."""
         fits, own = self.fits(), None
-        mean = self.theta
+        mean, estimate = self._centre, self._estimate()
         if self.iterations:
             own, mean = self.method.intervals(self.memory), self.averages.mean()
         shown: Sequence[OptimumInterval | Fit] = fits if own is None else own
-        rows = zip(self.estimate().tolist(), mean.tolist(), shown, fits, strict=True)
+        fits, shown = (self._in_units(each, estimate) for each in (fits, shown))
+        values = self.space.values
+        rows = zip(values(estimate).tolist(), values(mean).tolist(), shown, fits, strict=True)
         return [Finding(*row) for row in rows]
 
+    def _in_units(self, results: Sequence[Any], estimate: Array) -> list[Any]:
+        """Return intervals or fits on logarithmic scales in the parameters' units."""
+        converted = []
+        for i, (result, rate) in enumerate(zip(results, self.space.rate(estimate), strict=True)):
+            fields = msgspec.structs.asdict(result) if self.space.is_logarithmic(i) else {}
+            powers = {"slope": 1, "slope_error": 1, "curvature": 2}
+            for name, value in fields.items():
+                if value is not None and name in ("optimum", "low", "high"):
+                    fields[name] = math.exp(min(value, 700.0))
+                elif value is not None and name in powers:
+                    fields[name] = value / float(rate) ** powers[name]
+            converted.append(msgspec.structs.replace(result, **fields))
+        return converted
+
     def estimate(self) -> Array:
-        """Return the estimate of the optimum, (n,)."""
+        """Return the values of the estimate of the optimum, (n,)."""
+        return self.space.values(self._estimate())
+
+    def _estimate(self) -> Array:
         auto = self.estimate_rule == "auto"
         own = self.method.estimate(self.memory) if auto else None
         if own is not None:
             return own
         mean = bool(self.averages.drift().settled) if auto else self.estimate_rule == "mean"
-        return self.averages.mean() if mean and self.iterations else self.theta
+        return self.averages.mean() if mean and self.iterations else self._centre
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""
@@ -200,25 +237,30 @@ class Spsa:
                      its start
         same_method  whether the method and all arguments of the parameters are unchanged
 
-        Keeps the regression's sums of every parameter with a place.  The averages restart
-        if a parameter is new, or if θ is outside of the new bounds.
+        Keeps the regression's sums of every parameter with a place and the same scale.  The
+        averages restart if a parameter is new or has another scale, or if θ is outside of the new
+        bounds.
         """
         self.iterations = earlier.iterations
         self.regression.games = earlier.regression.games
         self.regression.squares = earlier.regression.squares
-        theta = self.space.start.copy()
+        theta, kept = self.began.copy(), list(places)
         for i, place in enumerate(places):
             if place is not None:
                 theta[i] = earlier.theta[place]
-                self.regression.set_column(i, earlier.regression.column(place))
+                if self.space.is_logarithmic(i) == earlier.space.is_logarithmic(place):
+                    self.regression.set_column(i, earlier.regression.column(place))
+                else:
+                    kept[i] = None
+        theta = self.space.theta(theta)
         inside = self.space.clip(theta)
         if same_method:
             self.memory = {name: array.copy() for name, array in earlier.memory.items()}
         else:
             self.memory = self.method.resume(inside, self.regression, self.iterations)
-        columns = [place for place in places if place is not None]
+        columns = [place for place in kept if place is not None]
         if len(columns) == len(places) and np.array_equal(theta, inside):
-            self.averages = earlier.averages.rearranged(columns, self.theta)
+            self.averages = earlier.averages.rearranged(columns, self._centre)
         else:
-            self.averages = Averages(self.theta)
+            self.averages = Averages(self._centre)
         self.trajectory = earlier.trajectory.rearranged(places, self.theta)

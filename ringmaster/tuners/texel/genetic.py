@@ -17,8 +17,8 @@ differ by one bit, and the start value is exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +26,9 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.texel.optimiser import OwnTable, Step, Theta, finite
-from ringmaster.tuners.texel.searching import (
-    BatchSearch,
-    SearchArguments,
-    key_of,
-)
+from ringmaster.tuners.texel.optimiser import WORST, Arguments, Point, Theta, finite
+from ringmaster.tuners.texel.ridge import OwnTable
+from ringmaster.tuners.texel.searching import Search
 
 Bits = npt.NDArray[np.uint8]
 Levels = npt.NDArray[np.int64]
@@ -59,10 +56,6 @@ class Coding:
     def count(self) -> int:
         """The number of bits."""
         return sum(self.widths)
-
-    def values(self, bits: Bits) -> Array:
-        """Return the values of bits; (…, b) to (…, n)."""
-        return self.at(self.level(bits))
 
     def at(self, level: Levels) -> Array:
         """Return the values of levels, (…, n) each."""
@@ -131,7 +124,7 @@ MOST_MUTATION = 0.01
 FINALISTS = 3
 
 
-class Genetic(BatchSearch):
+class Genetic(Search):
     """The genetic algorithm.
 
     population   individuals of a generation
@@ -146,6 +139,8 @@ class Genetic(BatchSearch):
     """
 
     _generation: int = 0
+    #: Levels of the individuals, (population, n).
+    _people: Levels
     _front: list[Theta]
     _shares: Array
 
@@ -160,7 +155,7 @@ class Genetic(BatchSearch):
         mutation: float | None = None,
         converged: float = 0.97,
         check: int = 10,
-        **common: Unpack[SearchArguments],
+        **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, batch, **common)
         count = len(self.parameters)
@@ -177,39 +172,34 @@ class Genetic(BatchSearch):
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
         self._people = self._first()
         self._front = []
-        self._shares = self._people.mean(axis=0)
+        self._shares = self.coding.bits(self._people).mean(axis=0)
 
     def _round(self) -> tuple[int, str]:
         return self._generation, f"generation {self._generation}"
 
     def _values(self) -> list[Theta]:
-        return [self.space.played(values) for values in self.coding.values(self._people)]
+        return [self.space.played(values) for values in self.coding.at(self._people)]
 
-    def _learn_check(self, better: bool) -> None:
-        self._due = None
-
-    def _learn_errors(self) -> None:
-        played = self._values()
-        errors = np.array([self._errors[key_of(theta)] for theta in played])
+    def _learn_errors(self, values: list[Theta], errors: list[float]) -> None:
         ranks = np.argsort(errors, kind="stable").astype(np.int64)
-        best, error = played[ranks[0]], float(errors[ranks[0]])
-        self._front = list(dict.fromkeys(played[i] for i in ranks))[:FINALISTS]
-        self._shares = self._people.mean(axis=0)
+        best, error = values[ranks[0]], errors[ranks[0]]
+        self._front = list(dict.fromkeys(values[i] for i in ranks))[:FINALISTS]
+        self._shares = self.coding.bits(self._people).mean(axis=0)
         open_bits, agreed = entropy(self._shares), convergence(self._shares)
         self._generation += 1
+        label = self._round()[1]
         self._notes.append(
-            f"generation {self._generation}: smallest error {error:.9f}"
+            f"{label}: smallest error {error:.9f}"
             f"{'' if self.whole else ' on its batch'}, entropy {open_bits:.1f} of "
             f"{self.coding.count} bits, convergence {100 * agreed:.1f} %"
         )
         extra = {"entropy": open_bits, "convergence": agreed, "median": float(np.median(errors))}
         extra |= {} if self.whole else {"batch error": error - self.penalty(best)}
         extra = {name: value for name, value in extra.items() if finite(value) is not None}
-        label = f"generation {self._generation}"
         if self.whole:
             self._take(best, error, label, **extra)
         else:
-            self._add(Step(self._used, best, None, None, label, False, extra))
+            self._record(Point(-1, best, WORST), label, False, extra)
         if agreed >= self.converged:
             self._stop("the population has converged")
         elif self._generation >= self.generations:
@@ -222,8 +212,8 @@ class Genetic(BatchSearch):
     def _finalists(self) -> list[Theta]:
         return self._front[: 1 if self.whole else FINALISTS]
 
-    def _first(self) -> Bits:
-        """Return the first population, (population, bits).
+    def _first(self) -> Levels:
+        """Return the first population, (population, n).
 
         It has the start, neighbours of the start in one half, and random values.
         """
@@ -237,9 +227,9 @@ class Genetic(BatchSearch):
         half = np.arange(count)[:, np.newaxis] <= count // 2
         level = np.where(half, coding.nearest(values), far)
         level[0] = coding.nearest(self.space.start)
-        return coding.bits(level)
+        return level
 
-    def _children(self, ranks: Levels) -> Bits:
+    def _children(self, ranks: Levels) -> Levels:
         """Return the next generation.
 
         ranks  places of this generation's individuals, the best first
@@ -250,25 +240,21 @@ class Genetic(BatchSearch):
         ordered = self._people[ranks]
         # the best rank wins a tournament
         entrants = np.floor(draws.take((2, born, TOURNAMENT)) * count).astype(np.int64)
-        first, second = (ordered[each.min(axis=-1)] for each in entrants)
+        first, second = (coding.bits(ordered[each.min(axis=-1)]) for each in entrants)
         crossed, by_bits = draws.take((born, 1)), draws.take((born, 1))
         each_bit, each_parameter = draws.take((born, bits)), draws.take((born, n))
         parameter_draws = np.repeat(each_parameter, coding.widths, axis=1)
         swap = np.where(by_bits < 0.5, each_bit, parameter_draws) < 0.5
         children = np.where(swap & (crossed < CROSSOVER), second, first)
-        children = children ^ (draws.take((born, bits)) < self.mutation)
-        level = coding.level(children)
+        flipped = draws.take((born, bits)) < self.mutation
+        level = coding.level((children ^ flipped).astype(np.uint8))
         moves = draws.take((born, n)) < 1 / (2 * n)
         # a power of two, at most a quarter of the levels
         most = np.maximum(np.array(coding.widths) - 2, 0)
         power = 2 ** np.floor(draws.take((born, n)) * (most + 1)).astype(np.int64)
         sign = np.where(draws.take((born, n)) < 0.5, -1, 1)
         shifted = np.clip(level + sign * power, 0, coding.levels - 1)
-        moved = np.where(moves, shifted, level)
-        # unmoved parameters keep their bits: several strings may be one level
-        stays = np.repeat(~moves, coding.widths, axis=1)
-        children = np.where(stays, children, coding.bits(moved)).astype(np.uint8)
-        return np.concatenate([ordered[: self.elite], children])
+        return np.concatenate([ordered[: self.elite], np.where(moves, shifted, level)])
 
     def report(self) -> list[OwnTable]:
         shares = [
@@ -279,17 +265,6 @@ class Genetic(BatchSearch):
 
     def _extras(self) -> dict[str, float]:
         return {"entropy": entropy(self._shares), "convergence": convergence(self._shares)}
-
-    def state(self) -> dict[str, Any]:
-        return {
-            **super().state(),
-            "people": [np.packbits(bits).tobytes().hex() for bits in self._people],
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        super().restore(state)
-        packed = [np.frombuffer(bytes.fromhex(text), np.uint8) for text in state["people"]]
-        self._people = np.unpackbits(np.stack(packed), axis=1, count=self.coding.count)
 
 
 class _Draws:

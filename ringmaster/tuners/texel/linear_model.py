@@ -1,333 +1,320 @@
-"""A score that is a sum of counts times weights: values, loss and derivatives.
+"""Scores that are linear in the parameters: losses, derivatives, minima and playable values.
 
-    q = offset + A·θ                                 or, tapered,
-    q = offset + ph·(A·θ_mg) + (1 − ph)·(A·θ_eg)
+A model gives the scores q(θ) and their derivatives ∂q/∂θ over blocks of labelled positions:
+differences of an engine's scores (`linearised`), or counts of features (`features`).  The loss
+stays exact; its second derivatives are Gauss-Newton's.
 
-A has a row for each position and a column for each feature, and is sparse; ph is the phase, 1
-in the opening.  The offset is the part of the score that the tuned weights do not make.
-Positions are processed in blocks that fit into the processor's cache.  Threads share the
-blocks, since SciPy's products and NumPy's loops release the interpreter.  Results are added in
-the order of the blocks, so sums do not depend on the threads.
+The minimum of the penalised loss within the bounds comes from Gauss-Newton steps, each the
+minimum of a quadratic by SciPy's `lsq_linear` (bounded variables least squares; Stark & Parker,
+1995), unless a class overrides `minimum`.  The least point among whole numbers is a heuristic on
+the quadratic around a minimum.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.tuners.texel.loss import Array, Floats, Loss
-from ringmaster.tuners.texel.uncertainty import ClusterSums, unpenalised_optimum
+from ringmaster.tuners.space import Flags, Space
+from ringmaster.tuners.texel.loss import MOST_GROUPS, Array, Loss, Numbers, Sum, mean, sums_by_group
+from ringmaster.tuners.texel.optimiser import PARTS, Split, Theta
+from ringmaster.tuners.texel.ridge import Penalty
+from ringmaster.tuners.texel.uncertainty import SINGULAR, meat_of, unpenalised_optimum
 
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+#: Most Gauss-Newton iterations; each reads all positions of training once.
+_ITERATIONS = 12
+#: An iteration with a smaller expected decrease of the loss is the last.
+_PROMISE = 1e-12
+#: Weaker strengths in a row with a larger validation error that end a path.
+_WORSE = 3
+#: Mean square of the rounding error in the difference of two whole scores.
+_ROUNDED = 1 / 6
 
-
-#: Positions in a block.
-BLOCK = 16384
-#: Positions in a block that becomes a dense matrix.
-DENSE_BLOCK = 4096
-#: Endings of parameters of a tapered evaluation.
-MIDDLE, END = "_mg", "_eg"
-
-#: Most multiplications for second derivatives, 10 to 20 seconds; beyond, a share of the games is
-#: used.
-_WORK = 1e11
-#: Multiplier that spreads numbers of games evenly mod 2³² (Knuth, volume 3, 6.4).
-_SPREAD = np.uint32(2654435769)
-
-Indices = npt.NDArray[np.intp]
 Result = TypeVar("Result")
 
 
-class Matrix(Protocol):
-    """A sparse matrix by rows, positions × features, as `positions.FeatureFile` has it."""
+class Rows(NamedTuple):
+    """Positions that count, (m,) each.
 
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def indptr(self) -> npt.NDArray[Any]: ...
-    @property
-    def columns(self) -> npt.NDArray[Any]: ...
-    @property
-    def values(self) -> npt.NDArray[Any]: ...
-    @property
-    def phase(self) -> Floats | None: ...
-
-
-def feature_of(code: str, tapered: bool) -> str:
-    """Return the feature whose weight a parameter is."""
-    if tapered and code.endswith((MIDDLE, END)):
-        return code[: -len(MIDDLE)]
-    return code
-
-
-def features_of(codes: Sequence[str], tapered: bool) -> tuple[str, ...]:
-    """Return the features of some parameters, in order."""
-    return tuple(dict.fromkeys(feature_of(code, tapered) for code in codes))
-
-
-@dataclass(frozen=True, eq=False)
-class Wiring:
-    """The parameters that are weights of features.
-
-    places  (F,): place of the parameter that is the weight, −1 if not tuned; two arrays if
-            tapered, for the opening and the endgame
-    fixed   (F,) for each: weights that are not tuned, else 0
-    count   number of parameters
+    scores  at θ
+    slopes  returns ∂q/∂θ by the k parameters that move, (m, k)
     """
 
-    places: list[Indices]
-    fixed: list[Floats]
-    count: int
-
-    @classmethod
-    def of(
-        cls,
-        names: Sequence[str],
-        codes: Sequence[str],
-        tapered: bool,
-        fixed: Mapping[str, float] | None = None,
-    ) -> Wiring:
-        """Return the wiring of features by name and tuned parameters by code.
-
-        fixed  values of parameters that are not tuned
-        Raises ValueError if a parameter has no feature, or a weight has two parameters.
-        """
-        columns = {name: i for i, name in enumerate(names)}
-        endings = (MIDDLE, END) if tapered else ("",)
-        places = [np.full(len(names), -1, dtype=np.intp) for _ in endings]
-        weights = [np.zeros(len(names), dtype=np.float32) for _ in endings]
-        assigned: set[tuple[str, str]] = set()
-        for number, code in enumerate([*codes, *(fixed or {})]):
-            feature = feature_of(code, tapered)
-            if feature not in columns:
-                known = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-                raise ValueError(f"parameter {code} has no feature {feature!r}; there are: {known}")
-            for half, ending in enumerate(endings):
-                if feature != code and not code.endswith(ending):
-                    continue
-                if (feature, ending) in assigned:
-                    raise ValueError(
-                        f"feature {feature!r} has two parameters for one weight: {code}"
-                    )
-                assigned.add((feature, ending))
-                if number < len(codes):
-                    places[half][columns[feature]] = number
-                else:
-                    weights[half][columns[feature]] = (fixed or {})[code]
-        return cls(places, weights, len(codes))
-
-    def weights(self, theta: Sequence[float] | Array, *, all_: bool = False) -> list[Floats]:
-        """Return the weights of the features, (F,) for each of `places`.
-
-        all_  whether to include weights that are not tuned; otherwise they are 0
-        """
-        values = np.append(np.asarray(theta, dtype=np.float64), 0.0)
-        tuned = [values[places].astype(np.float32) for places in self.places]
-        return [a + b for a, b in zip(tuned, self.fixed, strict=True)] if all_ else tuned
-
-
-@dataclass(eq=False)
-class FeatureModel:
-    """Positions with their features and labels.
-
-    offset, target, weight, games  (n,): as in `Block`; offset is the part of the score that the
-                                   tuned weights do not make
-    train      number of positions of training; they come first
-    is_scored  whether the engine has given scores
-    """
-
-    matrix: Matrix
-    wiring: Wiring
-    offset: Floats
-    target: Floats
-    weight: Floats
+    scores: Numbers
+    slopes: Callable[[], npt.NDArray[Any]]
+    target: Numbers
+    weight: Numbers
     games: npt.NDArray[np.uint32]
-    train: int
+
+
+class Quadratic(NamedTuple):
+    """The mean loss of training around θ: value, slope (n,), Gauss-Newton curvature (n, n).
+
+    meat    Σ sᵧsᵧᵀ of the slopes' sums by game, (n, n); only if requested
+    weight  of the positions
+    """
+
+    value: float
+    slope: Array
+    curvature: Array
+    meat: Array
+    weight: float
+
+    @property
+    def estimate(self) -> tuple[Array, Array]:
+        """The step to the least loss without a penalty, with standard errors, (n,) each."""
+        return unpenalised_optimum(self.curvature, self.slope, self.meat, self.weight)
+
+
+class Minimum(NamedTuple):
+    """The minimum for one penalty.
+
+    theta              not rounded, (n,)
+    train, validation  errors by the model, without the penalty
+    """
+
+    penalty: Penalty
+    theta: Array
+    train: float
+    validation: float | None
+
+
+class LinearModel(ABC):
+    """A linear model of the scores over labelled positions.
+
+    places     of the k parameters that move among the n
+    low, high  bounds of θ, (n,) each; the same for parameters that do not move
+    """
+
+    space: Space
     loss: Loss
-    is_scored: bool = True
-    threads: int = 1
+    places: npt.NDArray[np.intp]
+    low: Array
+    high: Array
 
-    @cached_property
-    def weights(self) -> tuple[float, float]:
-        """The total weight of training, and of validation."""
-        wide = self.weight.astype(np.float64)
-        return float(wide[: self.train].sum()), float(wide[self.train :].sum())
-
-    def rows(self, first: int, stop: int) -> Any:
-        """Return rows as a sparse matrix, (rows, F) of float32."""
-        from scipy.sparse import csr_matrix
-
-        pointers = self.matrix.indptr[first : stop + 1].astype(np.int64)
-        a, b = int(pointers[0]), int(pointers[-1])
-        return csr_matrix(
-            (
-                self.matrix.values[a:b].astype(np.float32),
-                self.matrix.columns[a:b].astype(np.int32),
-                (pointers - a).astype(np.int32),
-            ),
-            shape=(stop - first, len(self.matrix.names)),
-            copy=False,
-        )
-
-    def _shares(self, first: int, stop: int) -> list[Any]:
-        """Return the factors of the counts of a span, for each of the wiring's places."""
-        if len(self.wiring.places) == 1:
-            return [1.0]
-        assert self.matrix.phase is not None
-        phase = self.matrix.phase[first:stop]
-        return [phase, 1 - phase]
-
-    def of_rows(self, rows: Any, first: int, stop: int, weights: list[Floats]) -> Floats:
-        """Return A·θ of rows from `rows`, with the weights of `Wiring.weights`."""
-        pairs = zip(self._shares(first, stop), weights, strict=True)
-        return np.asarray(sum(share * (rows @ each) for share, each in pairs))
-
-    def linear(
-        self, theta: Sequence[float] | Array, first: int, stop: int, *, all_: bool = False
-    ) -> Floats:
-        """Return A·θ of some positions, centipawns; `all_` includes weights that are not tuned."""
-        weights = self.wiring.weights(theta, all_=all_)
-
-        def block(a: int, b: int) -> Floats:
-            return self.of_rows(self.rows(a, b), a, b, weights)
-
-        return np.concatenate([np.empty(0, np.float32), *self.map_blocks(block, first, stop)])
+    @abstractmethod
+    def map_rows(
+        self, theta: Sequence[float] | Array, part: Split, function: Callable[[Rows], Result]
+    ) -> Iterator[Result]:
+        """Yield the results of a function over the blocks of a part, in order."""
 
     def errors(self, theta: Sequence[float] | Array) -> tuple[float, float | None]:
         """Return the mean losses over training and validation, None without positions."""
-        weights = self.wiring.weights(theta)
 
-        def block(a: int, b: int) -> float:
-            q = self.of_rows(self.rows(a, b), a, b, weights) + self.offset[a:b]
-            return float(self.weight[a:b] @ self.loss.values(q, self.target[a:b]))
+        def loss(rows: Rows) -> Sum:
+            return self.loss.total(rows.scores, rows.target, rows.weight)
 
-        train = sum(self.map_blocks(block, 0, self.train)) / self.weights[0]
-        if self.train == len(self.offset):
-            return train, None
-        return train, sum(self.map_blocks(block, self.train, len(self.offset))) / self.weights[1]
+        train, validation = (mean(self.map_rows(theta, part, loss)) for part in PARTS)
+        return math.nan if train is None else train, validation
 
-    def gradient(self, theta: Sequence[float] | Array) -> tuple[float, Array]:
-        """Return the mean loss over training, and its derivative by θ, (P,)."""
+    def quadratic(self, theta: Array, *, by_game: bool = False) -> Quadratic:
+        """Return the mean loss of training around θ, with its second derivatives.
 
-        def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return float(weight @ self.loss.values(q, target)), weight * self.loss.slope(q, target)
-
-        return self._sums(theta, pull, 1)
-
-    def diagonal(self, theta: Sequence[float] | Array) -> Array:
-        """Return the diagonal of the Gauss-Newton curvature of the mean loss, (P,)."""
-
-        def pull(q: Floats, weight: Floats, target: Floats) -> tuple[float, Array]:
-            return 0.0, weight * self.loss.curvature(q)
-
-        return self._sums(theta, pull, 2)[1]
-
-    def _sums(
-        self,
-        theta: Sequence[float] | Array,
-        pull_of: Callable[[Floats, Floats, Floats], tuple[float, Array]],
-        power: int,
-    ) -> tuple[float, Array]:
-        """Return means over training: of a value, and of pull·(∂q/∂θ)^power, (P,).
-
-        pull_of  returns a block's sum of values and its pulls, from scores, weights and targets
+        by_game  whether to add the covariance of the slopes
         """
-        weights = self.wiring.weights(theta)
+        k, n = len(self.places), len(self.space)
 
-        def part(a: int, b: int) -> tuple[float, list[Floats]]:
-            rows = self.rows(a, b)
-            q = self.of_rows(rows, a, b, weights) + self.offset[a:b]
-            value, wide = pull_of(q, self.weight[a:b], self.target[a:b])
-            pull = wide.astype(np.float32)
-            rows.data **= power
-            turned = rows.T
-            return value, [turned @ (pull * share**power) for share in self._shares(a, b)]
-
-        total, by_weight = 0.0, np.zeros((len(weights), len(self.matrix.names)))
-        for value, parts in self.map_blocks(part, 0, self.train):
-            total += value
-            by_weight += parts
-        # the last sum is that of the weights that are not tuned
-        sums = np.zeros(self.wiring.count + 1)
-        for places, each in zip(self.wiring.places, by_weight, strict=True):
-            sums[places] += each
-        weight = self.weights[0] or 1.0
-        return total / weight, sums[:-1] / weight
-
-    def jacobian(self, rows: Any, first: int, stop: int, wanted: npt.NDArray[np.bool_]) -> Floats:
-        """Return ∂q/∂θ of the wanted positions of a span, (rows, P)."""
-        dense = rows[wanted].toarray()
-        jacobian = np.zeros((len(dense), self.wiring.count), dtype=np.float32)
-        for places, share in zip(self.wiring.places, self._shares(first, stop), strict=True):
-            tuned = np.flatnonzero(places >= 0)
-            own = share if isinstance(share, float) else share[wanted, np.newaxis]
-            jacobian[:, places[tuned]] += dense[:, tuned] * own
-        return jacobian
-
-    def curvature(self, theta: Array) -> tuple[Array, Array]:
-        """Return the mean ∂²loss/∂θ² over training, (P, P), and standard errors by games, (P,)."""
-        count = len(theta)
-        share = min(1.0, _WORK / max(self.train * count**2, 1))
-        limit = np.uint32(min(int(share * 2**32), 2**32 - 1))
-        weights = self.wiring.weights(theta)
-
-        def part(a: int, b: int) -> tuple[Array, Array, npt.NDArray[np.uint32], float]:
-            wanted = self.weight[a:b] > 0
-            if share < 1:
-                wanted &= self.games[a:b] * _SPREAD <= limit
-            rows = self.rows(a, b)
-            q = (self.of_rows(rows, a, b, weights) + self.offset[a:b])[wanted]
-            slopes = self.jacobian(rows, a, b, wanted)
-            weight = self.weight[a:b][wanted].astype(np.float64)
-            bent = np.sqrt(weight * self.loss.curvature(q)).astype(np.float32)
+        def sums_of(rows: Rows) -> list[Any]:
+            wide, slopes = rows.weight.astype(np.float64), rows.slopes()
+            value = float(wide @ self.loss.values(rows.scores, rows.target))
+            pull = wide * self.loss.slope(rows.scores, rows.target)
+            bent = np.sqrt(wide * self.loss.curvature(rows.scores)).astype(slopes.dtype)
             scaled = slopes * bent[:, np.newaxis]
-            pull = weight * self.loss.slope(q, self.target[a:b][wanted])
-            games = self.games[a:b][wanted]
-            return scaled.T @ scaled, slopes * pull[:, np.newaxis], games, weight.sum()
+            sums = [float(wide.sum()), value, pull @ slopes, scaled.T @ scaled]
+            if by_game:
+                sums.append(sums_by_group(slopes * pull[:, np.newaxis], rows.games))
+            return sums
 
-        matrix, clusters, total = np.zeros((count, count)), ClusterSums(count), 0.0
-        for bent, pulls, games, weight in self.map_blocks(part, 0, self.train, DENSE_BLOCK):
-            matrix += bent
-            clusters.add(pulls, games)
-            total += weight
-        total = total or 1.0
-        matrix /= total
-        evidence = unpenalised_optimum(matrix, np.zeros(count), clusters.meat(), total)
-        # the error of an estimate falls with 1/√(games)
-        return matrix, evidence.deviation * math.sqrt(total / (self.weights[0] or 1.0))
+        sums: list[Any] = [0.0, 0.0, np.zeros(k), np.zeros((k, k))]
+        sums += [np.zeros((MOST_GROUPS, k))] if by_game else []
+        for each in self.map_rows(theta, "train", sums_of):
+            sums = [a + b for a, b in zip(sums, each, strict=True)]
+        weight, value, by_place, by_places, *groups = sums
+        slope, curvature, meat = np.zeros(n), np.zeros((n, n)), np.zeros((n, n))
+        block, total = np.ix_(self.places, self.places), weight or 1.0
+        slope[self.places], curvature[block] = by_place / total, by_places / total
+        for group in groups:
+            meat[block] = meat_of(group)
+        return Quadratic(value / total, slope, curvature, meat, weight)
 
-    def map_blocks(
-        self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
-    ) -> Iterator[Result]:
-        """Yield the results of a function over blocks of positions, in order."""
-        starts = range(first, stop, block)
-        mapped: Callable[..., Iterator[Result]] = map
-        if self.threads > 1 and len(starts) > 1:
-            mapped = self._pool.map
-        # few results wait for their turn
-        few = 16 * self.threads
-        for i in range(0, len(starts), few):
-            yield from mapped(lambda a: function(a, min(a + block, stop)), starts[i : i + few])
+    def path(
+        self, strengths: Sequence[float], at: Array, *, damping: float = 0.0, whole: bool = False
+    ) -> list[Minimum]:
+        """Return the minima for some strengths of the ridge, the strongest first.
 
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        # not at the top: showing a tune needs no threads
-        from concurrent.futures import ThreadPoolExecutor
+        Each search begins at the last minimum, the first one at θ.
 
-        return ThreadPoolExecutor(self.threads, thread_name_prefix="linear")
+        damping  Levenberg's: adds this multiple of the curvature at θ along each parameter
+        whole    whether the path continues if the validation error rises for some strengths
+        """
+        points: list[Minimum] = []
+        stiff = damping * np.diag(self.quadratic(at).curvature) if damping else 0.0
+        begin = at
+        for strength in sorted(strengths, reverse=True):
+            penalty = Penalty(self.space, strength, stiff, begin)
+            at = self.minimum(penalty, at)
+            points.append(Minimum(penalty, at, *self.errors(at)))
+            held = [p.validation for p in points if p.validation is not None]
+            is_worse = len(held) > _WORSE and min(held[-_WORSE:]) > min(held[:-_WORSE])
+            if is_worse and not whole:
+                break
+        return points
+
+    def minimum(self, penalty: Penalty, at: Array) -> Array:
+        """Return the θ of the least penalised loss within the bounds."""
+        best, least, scale = at, math.inf, self.space.scale
+        for _ in range(_ITERATIONS):
+            value, slope, A, *_ = self.quadratic(at)
+            value += penalty(at)
+            if value > least + 1e-15:
+                at = (at + best) / 2
+                continue
+            best, least = at, value
+            A, slope = A + np.diag(penalty.curvature), slope + penalty.slope(at)
+            # lengths in ranges: units of parameters do not affect singularity
+            ends = (self.low - at) / scale, (self.high - at) / scale
+            step = scale * step_in_box(A * np.outer(scale, scale), slope * scale, *ends)
+            if -(slope @ step) - step @ A @ step / 2 <= _PROMISE:
+                break
+            at = np.clip(at + step, self.low, self.high)
+        return best
+
+    def playable(self, point: Minimum, quadratic: Quadratic) -> Theta:
+        """Return playable values near a minimum: within the bounds, integers whole.
+
+        They come from the quadratic at the minimum or from plain rounding, whichever has the
+        smaller penalised loss.
+        """
+        space, penalty, theta = self.space, point.penalty, point.theta
+        plain = space.played(theta)
+        if not space.some_integer:
+            return plain
+        A = quadratic.curvature + np.diag(penalty.curvature)
+        b = quadratic.slope + penalty.slope(theta) - A @ theta
+        careful = whole_in_box(A, b, self.low, self.high, space.integer, theta)
+        return min(
+            (space.played(careful), plain), key=lambda each: self.errors(each)[0] + penalty(each)
+        )
 
 
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # no such call on macOS
-        return os.cpu_count() or 1
+def best_of(points: Sequence[Minimum], errors: Sequence[float] | None = None) -> Minimum:
+    """Return the minimum of the smallest error, of equal ones the strongest.
+
+    errors  by default those of validation, or of training without validation
+    """
+    if errors is None:
+        errors = [p.train if p.validation is None else p.validation for p in points]
+    return min(
+        zip(errors, points, strict=True), key=lambda each: (each[0], -each[1].penalty.strength)
+    )[1]
+
+
+def step_in_box(A: Array, b: Array, low: Array, high: Array) -> Array:
+    """Return the shortest x of the least ½·xᵀAx + bᵀx for low ≤ x ≤ high, (k,).
+
+    A  symmetric, without negative eigenvalues
+    """
+    from scipy.optimize import lsq_linear
+
+    values, vectors = np.linalg.eigh(A)
+    kept = values > SINGULAR * max(values.max(initial=0.0), 1e-300)
+    x, moves = np.zeros(len(b)), low < high
+    if kept.any() and moves.any():
+        root = np.sqrt(values[kept])
+        M, y = (vectors[:, kept] * root).T, -(b @ vectors[:, kept]) / root
+        ends = low[moves], high[moves]
+        x[moves] = lsq_linear(M[:, moves], y, ends, method="bvls", tol=1e-14).x
+    return x
+
+
+def value_of(A: Array, b: Array, x: Array) -> float:
+    """Return ½·xᵀAx + bᵀx."""
+    return float(x @ A @ x / 2 + b @ x)
+
+
+def whole_in_box(A: Array, b: Array, low: Array, high: Array, whole: Flags, at: Array) -> Array:
+    """Return a point of the box near the minimum, with whole numbers where `whole` is true.
+
+    These are rounded, then one or two are moved by 1, the best move first, as long as this helps;
+    the others adapt.  SciPy has no solver of quadratics in integers.
+
+    at  the minimum, (k,)
+    The bounds of whole variables must be whole.
+    """
+    x, count = np.clip(np.where(whole, np.rint(at), at), low, high), len(at)
+    # moves: each variable up, then each down
+    sign = np.repeat([1.0, -1.0], count)
+    variable = np.tile(np.arange(count), 2)
+    stiff = sign[:, np.newaxis] * sign * A[np.ix_(variable, variable)]
+    # two moves of one variable are none
+    same = variable[:, np.newaxis] == variable
+    for _ in range(10 * count + 10):
+        slope = (A @ x + b)[variable] * sign
+        alone = -slope - np.diag(stiff) / 2
+        alone[~whole[variable]] = -np.inf
+        moved = x[variable] + sign
+        alone[(moved > high[variable] + 1e-9) | (moved < low[variable] - 1e-9)] = -np.inf
+        gains = alone[:, np.newaxis] + alone - stiff
+        gains[same] = -np.inf
+        np.fill_diagonal(gains, alone)
+        i, j = np.unravel_index(int(np.argmax(gains)), gains.shape)
+        if gains[i, j] <= 1e-12 * (abs(value_of(A, b, x)) + 1e-12):
+            break
+        for move in {int(i), int(j)}:
+            x[variable[move]] += sign[move]
+    ends = np.where(whole, x, low) - x, np.where(whole, x, high) - x
+    return x + step_in_box(A, A @ x + b, *ends)
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """Agreement of predicted with real changes of scores, centipawns.
+
+    correlation  NaN if one of them does not vary
+    slope        real change for a predicted change of 1, by least squares
+    largest      largest difference
+    spread       standard deviation of the predictions
+    unsigned     correlation of absolute values
+    unexplained  share of the real mean square change that is not predicted, beyond the rounding
+                 of scores to whole centipawns
+    count        positions
+    """
+
+    correlation: float = math.nan
+    slope: float = math.nan
+    largest: float = math.nan
+    spread: float = 0.0
+    unsigned: float = math.nan
+    unexplained: float = 0.0
+    count: int = 0
+
+    @classmethod
+    def of(cls, predicted: Numbers, real: Numbers) -> Agreement:
+        """Compare predictions with real values, (n,) each, ignoring NaN."""
+        known = ~(np.isnan(predicted) | np.isnan(real))
+        x, y = predicted[known].astype(np.float64), real[known].astype(np.float64)
+        if not len(x):
+            return cls()
+        spread = float(x.std())
+        off, change = float(np.square(y - x).mean()), float(np.square(y).mean())
+        return cls(
+            _correlation(x, y),
+            float(np.cov(x, y, bias=True)[0, 1]) / spread**2 if spread else math.nan,
+            float(np.abs(y - x).max()),
+            spread,
+            _correlation(np.abs(x), np.abs(y)),
+            max(off - _ROUNDED, 0.0) / change if change else 0.0,
+            len(x),
+        )
+
+
+def _correlation(x: Array, y: Array) -> float:
+    spread = float(x.std() * y.std())
+    if not spread > 0:
+        return math.nan
+    return float(((x - x.mean()) * (y - y.mean())).mean()) / spread

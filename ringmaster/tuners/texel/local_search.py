@@ -12,19 +12,14 @@ Each change takes a pass, one after another: the next change depends on the last
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Pass, Theta
-from ringmaster.tuners.texel.searching import (
-    Search,
-    SearchArguments,
-    first_steps,
-    tuned_blocks,
-)
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Arguments, Point, Theta
+from ringmaster.tuners.texel.searching import Search, first_steps, tuned_blocks
 
 #: Largest step as a share of the range.
 MOST_SHARE = 1 / 4
@@ -50,7 +45,8 @@ class LocalSearch(Search):
     _block: int = 0
     _sweep: int = 0
     _place: int = 0
-    _side: int = 0
+    #: Whether the change is the second one, the other way.
+    _second: bool = False
     #: Whether this sweep changed a value or a step, and this round changed a value.
     _busy: bool = False
     _gained: bool = False
@@ -64,7 +60,7 @@ class LocalSearch(Search):
         groups: Sequence[str] | None = None,
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
-        **common: Unpack[SearchArguments],
+        **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, **common)
         self.grow = grow
@@ -79,90 +75,67 @@ class LocalSearch(Search):
     def _begin(self, error: float) -> None:
         self._base_error = error
 
-    def _next(self) -> Pass | None:
-        if self._asked:
-            return None
-        while not self._over:
-            block = self._blocks[self._block]
-            if self._place == len(block):
-                check = self._end_of_sweep()
-                if check is not None:
-                    return check
-                continue
-            i = block[self._place]
-            theta = self._candidate(i)
-            error = math.inf if theta == self._base else self._error_of(theta)
-            if error is not None:
-                self._judge(i, theta, error)
-            elif not self._allowed():
-                self._stop("the passes are used up")
-            else:
-                return self._issue(theta, "train", "try", i)
-        return None
+    def _round(self) -> tuple[int, str]:
+        return 0, f"sweep {self._sweep + 1}"
 
-    def _learn(self, asked: Theta, note: Any, error: float) -> None:
-        i = int(note)
+    def _values(self) -> list[Theta]:
+        theta, i = np.array(self._base), self._blocks[self._block][self._place]
+        theta[i] += self._way[i] * self._steps[i] * (-1 if self._second else 1)
+        return [self.space.played(theta)]
+
+    def _learn_errors(self, values: list[Theta], errors: list[float]) -> None:
+        i, theta, error = self._blocks[self._block][self._place], values[0], errors[0]
         self._tried += 1
         # a change of the ridge alone is no signal
-        change = error - self.penalty(asked) - self._base_error + self.penalty(self._base)
+        change = error - self.penalty(theta) - self._base_error + self.penalty(self._base)
         if abs(change) > LEAST_DECREASE:
             self._moved[i] = True
-        if self._judge(i, asked, error):
-            self._notes.append(
-                f"{self.parameters[i].code} = {asked[i]:.7g}: training error {error:.9f}"
-            )
-
-    def _judge(self, i: int, theta: Theta, error: float) -> bool:
-        """Keep or reject a change, and continue with the next; return whether it was kept."""
         if error < self._base_error - LEAST_DECREASE:
-            way = self._way[i] if self._side == 0 else -self._way[i]
-            self._base, self._base_error, self._way[i] = theta, error, way
+            self._base, self._base_error = theta, error
+            self._way[i] *= -1 if self._second else 1
             self._steps[i] = self._fitted(i, self._steps[i] * self.grow)
             self._busy = self._gained = True
             self._kept += 1
             self._take(theta, error, f"sweep {self._sweep + 1}")
-        elif self._side == 0:
-            self._side = 1
-            return False
+            self._notes.append(
+                f"{self.parameters[i].code} = {theta[i]:.7g}: training error {error:.9f}"
+            )
+        elif not self._second:
+            self._second = True
+            return
         elif self._steps[i] > self.least[i]:
             self._steps[i] = self._fitted(i, self._steps[i] / 2)
             self._busy = True
-        self._side, self._place = 0, self._place + 1
-        return self._base == theta
+        self._second, self._place = False, self._place + 1
+        if self._place == len(self._blocks[self._block]):
+            if self._validated and not self._is_checked(self._base):
+                self._due = self._base
+            else:
+                self._end_sweep()
 
-    def _end_of_sweep(self) -> Pass | None:
-        """Begin a further sweep, or return the check that must come before."""
-        if self._validated and not self._is_checked(self._base):
-            return self._check(self._base, f"sweep {self._sweep + 1}")
+    def _learn_check(self, point: Point, better: bool) -> None:
+        self._end_sweep()
+
+    def _end_sweep(self) -> None:
         self._tried = self._kept = 0
+        self._silent = [i for i, moved in enumerate(self._moved) if not moved]
         self._place, self._sweep = 0, self._sweep + 1
         if self._busy:
             self._busy = False
-            return None
+            return
         self._block += 1
         if self._block == len(self._blocks):
             self._block = 0
             if not self._gained or len(self._blocks) == 1:
                 self._stop("no change of a parameter lowers the error")
             self._gained = False
-        return None
 
     def _finalists(self) -> list[Theta]:
         return [self._base]
 
-    def _candidate(self, i: int) -> Theta:
-        way = self._way[i] if self._side == 0 else -self._way[i]
-        theta = np.array(self._base)
-        theta[i] += way * self._steps[i]
-        return self.space.played(theta)
-
     def _fitted(self, i: int, step: float) -> float:
         step = min(max(step, float(self.least[i])), float(self.most[i]))
         return float(math.floor(step)) if self.space.integer[i] else step
-
-    @property
-    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
-        return [i for i, moved in enumerate(self._moved) if self._sweep and not moved], {}
 
     def _extras(self) -> dict[str, float]:
         return {"tried": float(self._tried), "kept": float(self._kept)} if self._tried else {}

@@ -112,13 +112,10 @@ def cross_entropy(x: Array, target: Numbers) -> Array:
 
 def entropy(probability: Numbers) -> Array:
     """Return −p·ln p − (1 − p)·ln(1 − p), nats: the least possible cross entropy against p."""
+    from scipy.special import entr
+
     p = np.asarray(probability, dtype=np.float64)
-    return _surprise(p) + _surprise(1 - p)
-
-
-def _surprise(p: Array) -> Array:
-    positive = p > 0
-    return np.where(positive, -p * np.log(np.where(positive, p, 1.0)), 0.0)
+    return np.asarray(entr(p) + entr(1 - p))
 
 
 #: Larger scores are cut to this, centipawns; a mate has this score.
@@ -129,8 +126,10 @@ LOWEST, HIGHEST = 5.0, 8_000.0
 _GRID_POINTS, _ACCURACY = 60, 1e-9
 #: A correlation of fewer standard errors is not significant.
 _SIGNIFICANT = 2.5
-#: Games that the standard error distinguishes, and the least number for one by games.
-_GAMES, _FEW_GAMES = 4_096, 30
+#: Least number of games for a standard error by games.
+_FEW_GAMES = 30
+#: Most groups of games: sums by game become sums by group.
+MOST_GROUPS = 4_096
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -144,14 +143,23 @@ class Fit(msgspec.Struct, frozen=True):
     warning: str = ""
 
 
+def sums_by_group(values: Array, games: npt.NDArray[np.uint32]) -> Array:
+    """Return the sums of positions' values, (n, k), by group of games, (MOST_GROUPS, k)."""
+    from scipy.sparse import csr_matrix
+
+    groups, count = (games % np.uint32(MOST_GROUPS)).astype(np.intp), len(games)
+    chosen = csr_matrix((np.ones(count), (groups, np.arange(count))), (MOST_GROUPS, count))
+    return np.asarray(chosen @ values)
+
+
 class ScoreHistogram:
     """Counts of scores and labels in bins of one centipawn."""
 
     def __init__(self) -> None:
         # Σw, Σw·q, Σw·r, Σw·r² by bin
         self._sums = np.zeros((4, 2 * LARGEST_SCORE + 1))
-        # Σw, Σw·x, Σw·r, Σw·x·r by game
-        self._by_game = np.zeros((4, _GAMES))
+        # Σw, Σw·x, Σw·r, Σw·x², Σw·r², Σw·x·r by group of games
+        self._by_game = np.zeros((MOST_GROUPS, 6))
         self._count = 0
         self._low, self._high = math.inf, -math.inf
 
@@ -164,21 +172,18 @@ class ScoreHistogram:
         labels  results or blended targets, 0 to 1
         games   numbers of the positions' games
         """
-        q = np.asarray(scores, dtype=np.float64)
-        r = np.asarray(labels, dtype=np.float64)
-        w = np.asarray(weights, dtype=np.float64)
-        counts = (w > 0) & ~np.isnan(q) & ~np.isnan(r)
-        q, r, w = q[counts], r[counts], w[counts]
+        counts = (weights > 0) & ~np.isnan(scores) & ~np.isnan(labels)
+        q, r, w = (each[counts].astype(np.float64) for each in (scores, labels, weights))
         if not len(q):
             return
         q = np.clip(q, -LARGEST_SCORE, LARGEST_SCORE)
         bins = np.rint(q).astype(np.int64) + LARGEST_SCORE
         for row, values in enumerate((w, w * q, w * r, w * r * r)):
             self._sums[row] += np.bincount(bins, weights=values, minlength=self._sums.shape[1])
-        place = (games[counts] % _GAMES).astype(np.int64)
-        x = _bounded(q)
-        for row, values in enumerate((w, w * x, w * r, w * x * r)):
-            self._by_game[row] += np.bincount(place, weights=values, minlength=_GAMES)
+        # bounded: a few mates do not outweigh the other scores
+        x = np.tanh(q / 400)
+        columns = (w, w * x, w * r, w * x * x, w * r * r, w * x * r)
+        self._by_game += sums_by_group(np.stack(columns, axis=1), games[counts])
         self._count += len(q)
         self._low, self._high = min(self._low, float(r.min())), max(self._high, float(r.max()))
 
@@ -204,7 +209,7 @@ class ScoreHistogram:
         q, r, squares = sums[0] / weight, sums[1], sums[2]
         if contradiction := self.contradiction(name):
             raise ValueError(contradiction)
-        correlation, certain = self._correlation(weight, q, r, squares)
+        correlation, certain = self._correlation()
         if correlation <= certain:
             raise ValueError(
                 f"the {name} do not correlate with the results (correlation {correlation:.3f} "
@@ -231,10 +236,9 @@ class ScoreHistogram:
 
     def contradiction(self, name: str) -> str:
         """Return a message for scores that contradict the labels, "" for others."""
-        weight, *sums = self._sums[:, self._sums[0] > 0]
         if not self._count or self._low == self._high:
             return ""
-        correlation, certain = self._correlation(weight, sums[0] / weight, sums[1], sums[2])
+        correlation, certain = self._correlation()
         if correlation >= -certain:
             return ""
         return (
@@ -242,24 +246,20 @@ class ScoreHistogram:
             "seems to be wrong; see score_pov and result_pov of Positions(…)"
         )
 
-    def _correlation(
-        self, weight: Array, q: Array, r: Array, squares: Array
-    ) -> tuple[float, float]:
+    def _correlation(self) -> tuple[float, float]:
         """Return the correlation of scores and labels, and the least significant one."""
-        x = _bounded(q)
-        total = weight.sum()
-        middle, mean = (weight * x).sum() / total, r.sum() / total
-        spread = (weight * np.square(x - middle)).sum()
-        variance = squares.sum() - total * mean * mean
-        unit = math.sqrt(spread * variance) if spread * variance > 0 else math.inf
-        correlation = ((x - middle) * r).sum() / unit
+        total, x, r, xx, rr, xr = self._by_game.sum(axis=0).tolist()
+        middle, mean = x / total, r / total
+        spread, variance = xx - middle * x, rr - mean * r
+        # equal scores differ by rounding
+        unit = math.sqrt(spread * variance) if spread > 1e-9 * xx and variance > 0 else math.inf
         certain = _SIGNIFICANT / math.sqrt(self._count)
-        w, x_by_game, r_by_game, product = self._by_game[:, self._by_game[0] > 0]
-        if len(w) >= _FEW_GAMES:
+        groups = self._by_game[self._by_game[:, 0] > 0]
+        if len(groups) >= _FEW_GAMES:
             # positions of a game share its result, so they are no independent evidence
-            together = product - mean * x_by_game - middle * r_by_game + middle * mean * w
+            together = groups @ (middle * mean, -mean, -middle, 0, 0, 1)
             certain = _SIGNIFICANT * math.sqrt(np.square(together).sum()) / unit
-        return correlation, certain
+        return (xr - middle * r) / unit, certain
 
 
 def equal_results(value: float) -> str:
@@ -268,11 +268,6 @@ def equal_results(value: float) -> str:
         f"all results are {value:g}: give positions of won, drawn and lost games; "
         "one result alone teaches nothing"
     )
-
-
-def _bounded(scores: Array) -> Array:
-    """Return a bounded function of scores: a few mates do not outweigh the other scores."""
-    return np.tanh(scores / 400)
 
 
 def k_of(scale: float) -> float:

@@ -1,24 +1,16 @@
-"""The contract of an optimiser over labelled positions, the ridge, and flags of odd values.
+"""The contract of an optimiser over labelled positions, and its base class.
 
 An optimiser asks for passes: each is one set of values whose scores are wanted.  It is told
 the errors of each pass.  A pass over all positions takes seconds to hours, and a tune may stop
 between any two shards, so the state of an optimiser is JSON data.
-
-The ridge keeps parameters near their start values where the positions say little of them:
-
-    penalty(θ) = strength · Σ ((θ − start)/(max − min))²
-
-is added to the mean loss of training.  Lengths are in ranges, so one strength serves all
-parameters: with strength 0.001, a change by a tenth of the range costs an error of 10⁻⁵
-(Hoerl & Kennard, "Ridge regression", 1970; here values shrink towards the start).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypedDict, get_type_hints
 
 import msgspec
 import numpy as np
@@ -26,9 +18,10 @@ import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.loss import Array as Array
-from ringmaster.tuners.texel.loss import Floats as Floats
-from ringmaster.tuners.texel.loss import Loss
+from ringmaster.tuners.spsa.course import Averages
+from ringmaster.tuners.texel.flags import NO_SIGNAL, noise_flags, value_flags
+from ringmaster.tuners.texel.loss import Array, Floats, Loss
+from ringmaster.tuners.texel.ridge import OwnTable, RidgePath
 from ringmaster.tuners.texel.targets import Target
 
 #: Values of the tuned parameters.
@@ -128,199 +121,6 @@ class Step(msgspec.Struct, frozen=True):
     extra: dict[str, float] = msgspec.field(default_factory=dict)
 
 
-#: Title, headers and rows.
-OwnTable = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
-
-
-class RidgePath(msgspec.Struct, frozen=True):
-    """Errors at each strength of the ridge.
-
-    detail  name of the last column
-    rows    strength, training error, validation error (None without validation), detail
-    used    the strength of the last step
-    """
-
-    title: str
-    detail: str
-    rows: Sequence[tuple[float, float | None, float | None, Any]]
-    used: float | None
-
-    @property
-    def edge(self) -> str:
-        """A remark if the used strength is the last of those tried, "" otherwise."""
-        tried = [row[0] for row in self.rows]
-        if self.used is None or len(tried) < 2 or min(tried) < self.used < max(tried):
-            return ""
-        if self.used == max(tried):
-            more = "a stronger ridge may be better: the positions hardly move the values"
-            return f"{self.used:g} is the strongest of those tried; {more}"
-        if self.used == 0:
-            return "0, no ridge, is the weakest of those tried; the positions need no ridge"
-        return f"{self.used:g} is the weakest of those tried; a weaker ridge may be better"
-
-    def table(self) -> OwnTable:
-        """Return the path as a table of a report."""
-        headers = ("strength", "training", "validation", self.detail, "")
-        rows = [(*row, "used" if row[0] == self.used else None) for row in self.rows]
-        return "; ".join(filter(None, (self.title, self.edge))), headers, rows
-
-
-class Optimiser(ABC):
-    """Minimises the error over values within bounds.
-
-    The passes asked for depend only on settings, seed and results so far.  Passes may be told in
-    any order.  `state` and then `restore` in a new object with the same settings is the same as
-    no interruption; a pass that was asked for and not yet told is known to the caller.
-    """
-
-    parameters: tuple[TunedParameter, ...]
-    space: Space
-
-    @abstractmethod
-    def ask(self) -> Pass | None:
-        """Return the next pass; None while results are awaited or nothing is left to do."""
-
-    @abstractmethod
-    def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
-        """Record the errors of a pass."""
-
-    @abstractmethod
-    def finished(self) -> bool:
-        """Return whether no pass is wanted or awaited."""
-
-    @property
-    @abstractmethod
-    def best(self) -> Theta:
-        """The accepted values with the smallest validation error.
-
-        Without validation: the smallest training error with the penalty.
-        """
-
-    @property
-    @abstractmethod
-    def best_pass(self) -> int | None:
-        """The pass of `best` over "all" whose scores are kept, None without one."""
-
-    @property
-    @abstractmethod
-    def course(self) -> Sequence[Step]:
-        """The steps so far, thinned to some hundreds; the first one is the start."""
-
-    def report(self) -> list[OwnTable]:
-        """Return the tables of the method."""
-        return [path.table() for path in self.ridge_paths]
-
-    def flags(self) -> dict[int, tuple[str, ...]]:
-        """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
-        ends, silent, alike = self.intervals, *self.oddities
-        noise = {} if ends is None else noise_flags(self.space, self.best, ends)
-        flags = {i: list(words) for i, words in value_flags(self.space, self.best).items()}
-        for i in range(len(self.parameters)):
-            if i in silent:
-                flags.setdefault(i, []).append(NO_SIGNAL)
-            elif i in noise and i not in alike:
-                flags.setdefault(i, []).append(noise[i])
-            if i in alike:
-                code = self.parameters[alike[i]].code
-                flags.setdefault(i, []).append(f"indistinguishable from {code}")
-        return {i: tuple(words) for i, words in sorted(flags.items())}
-
-    @property
-    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
-        """Places of parameters without effect, and of those like another, with that one's."""
-        return (), {}
-
-    @property
-    def distances(self) -> Sequence[float] | None:
-        """Changes of the parameters that are large enough for derivatives, None if unknown."""
-        return None
-
-    @property
-    def ridge_paths(self) -> Sequence[RidgePath]:
-        """The latest path of the ridge, or one for each group of parameters."""
-        return ()
-
-    @property
-    def problem(self) -> str | None:
-        """Reason to halt the tune, a sentence for the user; None if all is well."""
-        return None
-
-    @property
-    def intervals(self) -> tuple[Array, Array] | None:
-        """Ends of the 95 % intervals of `best`, (n,) each; None if the method has none."""
-        return None
-
-    @abstractmethod
-    def state(self) -> dict[str, Any]:
-        """Return the state as JSON data."""
-
-    @abstractmethod
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state."""
-
-
-#: The 97.5 % point of the normal distribution.
-NORMAL = 1.959963984540054
-
-
-class ModelState(msgspec.Struct, kw_only=True):
-    """The state of an optimiser with a linear model of the scores.
-
-    number     of the next pass
-    silent     places of parameters on which no score depends
-    alike      places of parameters that are indistinguishable from others, with the most similar
-    estimate   values with the least error; deviation: their standard errors, None if infinite
-    paths      latest ridge path by the number of the group of parameters
-    """
-
-    estimate: list[float]
-    deviation: list[float | None]
-    number: int = 0
-    silent: list[int] = []
-    alike: dict[int, int] = {}
-    paths: dict[int, RidgePath] = {}
-    course: list[Step] = []
-
-
-class ModelOptimiser(Optimiser):
-    """Base of the optimisers with a linear model of the scores."""
-
-    _state: ModelState
-
-    @property
-    def course(self) -> Sequence[Step]:
-        return tuple(self._state.course)
-
-    @property
-    def ridge_paths(self) -> list[RidgePath]:
-        return [path for _, path in sorted(self._state.paths.items())]
-
-    @property
-    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
-        return self._state.silent, self._state.alike
-
-    @property
-    def intervals(self) -> tuple[Array, Array] | None:
-        s = self._state
-        if all(each is None for each in s.deviation):
-            return None
-        half = np.array([math.inf if each is None else NORMAL * each for each in s.deviation])
-        half += np.where(self.space.integer, 0.5, 0.0)
-        best, centre = np.array(self.best), np.array(s.estimate)
-        # the ridge and an early end keep the values away from the optimum
-        return (
-            self.space.clip(np.minimum(centre - half, best)),
-            self.space.clip(np.maximum(centre + half, best)),
-        )
-
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
-        return state
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self._state = msgspec.convert(state, type(self._state), strict=False)
-
-
 #: An error that is not finite, in JSON.
 WORST = 1e300
 
@@ -337,122 +137,281 @@ def infinite(value: float | None) -> float:
 
 #: Least decrease of an error that counts.
 LEAST_DECREASE = 1e-7
-#: Strengths of the usual path: 0, and 10⁻⁶ to 1 in half decades.
-PATH = (0.0, *(float(f"{10 ** (k / 2):.3g}") for k in range(-12, 1)))
-#: Default of methods that try one strength only.
-DEFAULT_STRENGTH = 1e-3
 
 
-def strengths_of(ridge: Sequence[float | None] | None) -> tuple[float, ...]:
-    """Return the strengths to try: (0,) for None, the usual path for each None in `ridge`."""
-    if ridge is None:
-        return (0.0,)
-    strengths = {s for each in ridge for s in (PATH if each is None else (each,))}
-    return tuple(sorted(strengths)) or (0.0,)
+class Request(msgspec.Struct, frozen=True):
+    """A pass that is wanted or under way.
 
-
-class Penalty(msgspec.Struct, frozen=True, eq=False):
-    """The ridge penalty for one strength, and a damping of steps.
-
-    damping  second derivatives, (n,): ½·Σ damping·(θ − base)² is added
+    part   of a `Pass`, or the present batch
+    label  in the course
     """
 
-    space: Space
+    theta: Theta
+    part: Split | Literal["all", "batch"] = "all"
+    label: str = ""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """Values with their errors; those that are not finite are WORST.
+
+    number  of their pass over all positions whose scores are kept, −1 without one
+    """
+
+    number: int
+    theta: Theta
+    train: float
+    validation: float | None = None
+
+
+#: Most points of the course; beyond, every other one is dropped.
+MOST_STEPS = 400
+#: The 97.5 % point of the normal distribution.
+NORMAL = 1.959963984540054
+
+
+class Arguments(TypedDict, total=False):
+    """Arguments of every optimiser."""
+
+    seed: int
+    most_passes: float | None
+    patience: int | None
     strength: float
-    damping: Array | float = 0.0
-    base: Array | float = 0.0
+    shards: int
 
-    def __call__(self, theta: Sequence[float] | Array) -> float:
-        """Return the penalty at θ, (n,)."""
-        ridge = self.strength * np.square(self._distance(theta)).sum()
-        damped = self.damping * np.square(np.asarray(theta) - self.base)
-        return float(ridge + damped.sum() / 2)
 
-    def slope(self, theta: Sequence[float] | Array) -> Array:
-        """Return ∂penalty/∂θ, (n,)."""
-        ridge = 2 * self.strength * self._distance(theta) / self.space.scale
-        return np.asarray(ridge + self.damping * (np.asarray(theta) - self.base))
+class Optimiser(ABC):
+    """Minimises the error over values within bounds.
+
+    The passes asked for depend only on settings, seed and results so far.  Passes may be told in
+    any order.  `state` and then `restore` in a new object with the same settings is the same as
+    no interruption; a pass that was asked for and not yet told is known to the caller.  The
+    annotated attributes of a class are its state.
+
+    distances  changes of the parameters that are large enough for derivatives; empty if unknown
+    problem    reason to halt the tune, a sentence for the user; None if all is well
+
+    parameters   all are tuned; on a logarithmic scale the optimiser works with their logarithms
+    seed         of all random numbers
+    most_passes  limit of passes over training, batches counted in parts; None: no limit
+    patience     checks or steps in a row without a smaller validation error that end the tune;
+                 None: no limit
+    strength     of the ridge of methods that try only one
+    shards       shards of training, for batches
+    """
+
+    _number: int = 0
+    _used: float = 0.0
+    _stale: int = 0
+    _validated: bool = False
+    #: Why the tune ends; "" before.
+    _over: str = ""
+    problem: str | None = None
+    _wanted: list[Request]
+    _asked: dict[int, Request]
+    _best: Point
+    _course: list[Step]
+    distances: list[float]
+    #: Lines for the history.
+    _notes: list[str]
+    #: Places of parameters on which no score depends, and of those like another, with that one's.
+    _silent: list[int]
+    _alike: dict[int, int]
+    #: Values with the least error without a ridge, and their standard errors, None if infinite.
+    _estimate: list[float]
+    _deviation: list[float | None]
+    #: Latest ridge path by the number of the group of parameters.
+    _paths: dict[int, RidgePath]
+
+    #: The share of training in a batch; no state.
+    share = 1.0
+
+    def __init__(
+        self,
+        parameters: Sequence[TunedParameter],
+        *,
+        seed: int = 0,
+        most_passes: float | None = None,
+        patience: int | None = 3,
+        strength: float = 0.0,
+        shards: int = 1,
+    ) -> None:
+        self.parameters = tuple(map(_logarithm, parameters))
+        self.space, self._scaled = Space.of(self.parameters), Space.of(parameters)
+        self.most_passes = math.inf if most_passes is None else most_passes
+        self.seed, self.patience, self.strength, self.shards = seed, patience, strength, shards
+        self._start = self.space.played(self.space.start)
+        self._best = Point(-1, self._start, WORST)
+        self._wanted, self._asked = [Request(self._start)], {}
+        self._course, self.distances, self._notes = [], [], []
+        self._forget: list[int] = []
+        self._silent, self._alike, self._paths = [], {}, {}
+        self._estimate = list(self._start)
+        self._deviation = [None] * len(self.parameters)
+
+    @abstractmethod
+    def _learn(self, request: Request, point: Point, data: Data) -> None:
+        """Record the errors of a pass."""
+
+    @abstractmethod
+    def _advance(self, data: Data) -> None:
+        """Continue after all wanted passes are told: want others, or `_stop`."""
+
+    def _obsolete(self) -> list[int]:
+        """Return and drop kept passes whose scores are no longer needed."""
+        forget, self._forget = self._forget, []
+        return forget
+
+    def ask(self) -> Pass | None:
+        """Return the next pass; None while results are awaited or nothing is left to do."""
+        if not self._wanted:
+            return None
+        number, self._number = self._number, self._number + 1
+        one = self._asked[number] = self._wanted.pop(0)
+        if one.part == "batch":
+            return Pass(number, self._played(one.theta), self._batch())
+        return Pass(number, self._played(one.theta), one.part, keep=True)
+
+    def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
+        """Record the errors of a pass; unknown passes are ignored."""
+        request = self._asked.pop(number, None)
+        if request is None:
+            return TellResult()
+        self._used += self.share if request.part == "batch" else 1.0
+        if number == 0:
+            self._validated = errors.validation is not None
+        held = infinite(finite(errors.validation)) if self._validated else None
+        self._learn(
+            request, Point(number, request.theta, infinite(finite(errors.train)), held), data
+        )
+        while not (self._wanted or self._asked or self.finished()):
+            self._advance(data)
+        notes, self._notes = self._notes, []
+        return TellResult(tuple(notes), tuple(self._obsolete()))
+
+    def finished(self) -> bool:
+        """Return whether no pass is wanted or awaited."""
+        return bool(self._over) and not self._wanted and not self._asked
 
     @property
-    def curvature(self) -> Array:
-        """∂²penalty/∂θ², (n,)."""
-        return 2 * self.strength / np.square(self.space.scale) + self.damping
+    def best(self) -> Theta:
+        """The accepted values with the smallest validation error.
 
-    def _distance(self, theta: Sequence[float] | Array) -> Array:
-        """Return θ − start in ranges, (n,)."""
-        return (np.asarray(theta, dtype=np.float64) - self.space.start) / self.space.scale
+        Without validation: the smallest training error with the penalty.
+        """
+        return self._played(self._best.theta)
+
+    @property
+    def course(self) -> list[Step]:
+        """The steps so far, thinned to some hundreds; the first one is the start."""
+        return [msgspec.structs.replace(s, theta=self._played(s.theta)) for s in self._course]
+
+    def _played(self, theta: Theta) -> Theta:
+        """Return the values of θ as played."""
+        return self._scaled.played(np.array(theta))
+
+    @property
+    def best_pass(self) -> int | None:
+        """The pass of `best` over "all" whose scores are kept, None without one."""
+        return self._best.number if self._best.number >= 0 else None
+
+    @property
+    def ridge_paths(self) -> list[RidgePath]:
+        """The latest path of the ridge, or one for each group of parameters."""
+        return [path for _, path in sorted(self._paths.items())]
+
+    @property
+    def intervals(self) -> tuple[Array, Array] | None:
+        """Ends of the 95 % intervals of `best`, (n,) each; None if the method has none.
+
+        They are those of the optimum without the ridge, widened to include the values used: the
+        ridge and an early end keep these away from the optimum.
+        """
+        if all(each is None for each in self._deviation):
+            return None
+        half = np.array([math.inf if e is None else NORMAL * e for e in self._deviation])
+        half += np.where(self.space.integer, 0.5, 0.0)
+        best, centre = self._scaled.theta(np.array(self.best)), np.array(self._estimate)
+        ends = np.minimum(centre - half, best), np.maximum(centre + half, best)
+        low, high = (self._scaled.values(self.space.clip(end)) for end in ends)
+        return low, high
+
+    def report(self) -> list[OwnTable]:
+        """Return the tables of the method."""
+        return [path.table() for path in self.ridge_paths]
+
+    def flags(self) -> dict[int, tuple[str, ...]]:
+        """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
+        flags, ends = {}, self.intervals
+        for i in range(len(self.parameters)):
+            words = value_flags(self._scaled, i, self.best[i])
+            if i in self._silent:
+                words.append(NO_SIGNAL)
+            elif i in self._alike:
+                words.append(f"indistinguishable from {self.parameters[self._alike[i]].code}")
+            elif ends is not None:
+                words += noise_flags(self._scaled, i, self.best[i], ends[0][i], ends[1][i])
+            if words:
+                flags[i] = tuple(words)
+        return flags
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as JSON data."""
+        values = {name.strip("_"): getattr(self, name) for name in get_type_hints(type(self))}
+        state: dict[str, Any] = msgspec.to_builtins(
+            values, str_keys=True, order="deterministic", enc_hook=_data_of
+        )
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore a state."""
+        for name, kind in get_type_hints(type(self)).items():
+            data = state[name.strip("_")]
+            setattr(self, name, msgspec.convert(data, kind, strict=False, dec_hook=_object_of))
+
+    def _batch(self) -> Part:
+        """Return the positions of the present batch, the same until its passes are told."""
+        return "train"
+
+    def _allowed(self, cost: float) -> bool:
+        """Return whether further passes are within `most_passes`; none is under way."""
+        return self._used + cost <= self.most_passes + 1e-9
+
+    def _stop(self, why: str) -> None:
+        """End the tune."""
+        self._over = self._over or why
+
+    def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
+        """Add a step to the course."""
+        errors = finite(point.train), finite(point.validation)
+        self._course.append(Step(self._used, point.theta, *errors, label, taken, extra))
+        if len(self._course) > MOST_STEPS:
+            first, *others, last = self._course
+            # prefer steps with a validation error
+            kept = [s for i, s in enumerate(others) if s.validation is not None or i % 2]
+            if len(kept) > MOST_STEPS * 3 // 4:
+                kept = kept[::2]
+            self._course = [first, *kept, last]
 
 
-#: A value below this share of its start has collapsed.
-TINY_SHARE = 0.05
-#: Largest variance inflation factor of a parameter that is distinguishable from the others.
-LARGEST_INFLATION = 20.0
-
-NO_SIGNAL = "no signal"
-COLLAPSED = "collapsed to 0"
-#: A parameter moved, but its interval contains the start, or its whole range.
-ALONE, UNRESOLVED = "alone within the noise", "moved without a signal"
-
-
-def value_flags(space: Space, theta: Sequence[float] | Array) -> dict[int, tuple[str, ...]]:
-    """Return flags of the values themselves, by place: on a bound, collapsed to nearly 0."""
-    flags: dict[int, tuple[str, ...]] = {}
-    for i, value in enumerate(theta):
-        start, low, high = (float(a[i]) for a in (space.start, space.minimum, space.maximum))
-        words = []
-        if value <= low < start:
-            words.append("at its lower bound")
-        if value >= high > start:
-            words.append("at its upper bound")
-        if start and abs(value) <= TINY_SHARE * abs(start):
-            if value == 0:
-                words.append(COLLAPSED)
-            else:
-                words.append(f"collapsed to {abs(value / start):.0%} of its start")
-        if words:
-            flags[i] = tuple(words)
-    return flags
+def _logarithm(p: TunedParameter) -> TunedParameter:
+    """Return a parameter as the optimiser sees it: the logarithm of one on such a scale."""
+    if p.scale == "linear":
+        return p
+    start, low, high = map(math.log, (p.start, p.minimum, p.maximum))
+    step = None if p.step is None else math.log1p(p.step / p.start)
+    fields = {"start": start, "minimum": low, "maximum": high, "step": step}
+    return msgspec.structs.replace(p, **fields, integer=False, scale="linear")
 
 
-def noise_flags(
-    space: Space, theta: Sequence[float] | Array, ends: tuple[Array, Array]
-) -> dict[int, str]:
-    """Return flags of the 95 % intervals, by place: whole ranges, and starts inside.
-
-    An interval holds for one parameter alone; several flagged parameters may still have moved for
-    a reason together.
-    """
-    low, high = ends
-    flags = {}
-    for i, value in enumerate(theta):
-        moved = value != space.start[i]
-        if low[i] <= space.minimum[i] and high[i] >= space.maximum[i]:
-            flags[i] = UNRESOLVED if moved else NO_SIGNAL
-        elif moved and low[i] <= space.start[i] <= high[i]:
-            flags[i] = ALONE
-    return flags
+def _data_of(value: Any) -> Any:
+    """Return an array or averages as part of a state."""
+    return value.tolist() if isinstance(value, np.ndarray) else value.state()
 
 
-def collinear(curvature: Array) -> dict[int, int]:
-    """Return parameters that are not distinguishable from others, with the most similar one.
-
-    curvature  mean ∂²loss/∂θ², (k, k)
-
-    Their variance inflation factor is above LARGEST_INFLATION; the most similar parameter has the
-    largest partial correlation.
-    """
-    size = np.sqrt(np.diag(curvature))
-    known = np.flatnonzero(size > 0)
-    if len(known) < 2:
-        return {}
-    unit = size[known]
-    correlation = curvature[np.ix_(known, known)] / np.outer(unit, unit)
-    # keeps the matrix of equal columns invertible
-    inverse = np.linalg.inv(correlation + 1e-9 * np.eye(len(known)))
-    inflation = np.diag(inverse)
-    partial = np.abs(inverse) / np.sqrt(np.outer(inflation, inflation))
-    np.fill_diagonal(partial, 0.0)
-    return {
-        int(known[i]): int(known[int(np.argmax(partial[i]))])
-        for i in np.flatnonzero(inflation > LARGEST_INFLATION)
-    }
+def _object_of(kind: Any, data: Any) -> Any:
+    """Reverse `_data_of`."""
+    if kind is not Averages:
+        return np.array(data)
+    averages = Averages(np.zeros(0))
+    averages.restore(data)
+    return averages

@@ -23,28 +23,26 @@ mean of the last half of all iterates (B. T. Polyak and A. B. Juditsky, 1992) is
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Unpack
 
 import numpy as np
 
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.course import Averages
-from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Array, OwnTable, Theta, finite
-from ringmaster.tuners.texel.searching import (
-    BatchSearch,
-    SearchArguments,
-    first_steps,
-    key_of,
-)
+from ringmaster.tuners.spsa.perturbation import draw, sides
+from ringmaster.tuners.texel.loss import Array
+from ringmaster.tuners.texel.optimiser import LEAST_DECREASE, WORST, Arguments, Point, Theta, finite
+from ringmaster.tuners.texel.ridge import OwnTable
+from ringmaster.tuners.texel.searching import Search, first_steps
 
 #: Default limit of passes; the sequence of gains is spread over them.
 MOST_PASSES = 100.0
 #: Default batch as a share of the training positions.
 BATCH = 1 / 8
+#: Exponents of the gains, and A as a share of the iterations.
+ALPHA, GAMMA, A_SHARE = 0.602, 0.101, 0.1
 #: Passes over training between checks; batches count in parts.
 PASSES_PER_CHECK = 5.0
 #: Largest ratio of a unit to a step, and of a step to a unit.
@@ -57,11 +55,10 @@ MOST_BLOCKED = 6
 MOST_MOVE = 2.0
 
 
-class SpsaBatches(BatchSearch):
+class SpsaBatches(Search):
     """SPSA over batches.
 
     batch     share of the training shards that scores an iteration
-    alpha, gamma, A_ratio  exponents of the gains, and A as a share of the iterations
 
     Other arguments: see `Search`.
     """
@@ -70,13 +67,11 @@ class SpsaBatches(BatchSearch):
     _units: Array
     _gain: float = 0.0
     _measured: bool = False
-    _silent_ones: list[int]
     #: Iterations done.
     _k: int = 0
     #: Iterates since the last check, and all iterates.
     _recent: Averages
     _all: Averages
-    _since: int = 0
     #: The values with the smallest penalised training error in a check.
     _safe: tuple[Theta, float]
     _blocked: int = 0
@@ -86,25 +81,20 @@ class SpsaBatches(BatchSearch):
         parameters: Sequence[TunedParameter],
         *,
         batch: float = BATCH,
-        alpha: float = 0.602,
-        gamma: float = 0.101,
-        A_ratio: float = 0.1,
-        **common: Unpack[SearchArguments],
+        **common: Unpack[Arguments],
     ) -> None:
         if common.get("most_passes") is None:
             common["most_passes"] = MOST_PASSES
         super().__init__(parameters, batch, **common)
-        self.alpha, self.gamma = alpha, gamma
         share = self.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))
-        self.A = A_ratio * self.iterations
+        self.A = A_SHARE * self.iterations
         self.every = max(1, round(PASSES_PER_CHECK / (2 * share)))
         self._steps = first_steps(self.parameters)
         self._theta = np.array(self._start)
         self._units = self._steps.copy()
         self._recent, self._all = Averages(self._theta), Averages(self._theta)
         self._safe = (self._start, WORST)
-        self._silent_ones = []
 
     def _begin(self, error: float) -> None:
         self._safe = (self._start, error)
@@ -113,26 +103,22 @@ class SpsaBatches(BatchSearch):
         return self._k, f"iteration {self._k}"
 
     def _values(self) -> list[Theta]:
-        return [self.space.played(theta) for theta in self._wanted()]
-
-    def _wanted(self) -> list[Array]:
         """Return the values to be scored on the present batch.
 
         First the start and two neighbours of it for each parameter, which measure the units and
         the gain; then both sides of an iteration.
         """
         if self._measured:
-            return list(self._sides())
-        wanted = [self._theta]
+            return [self.space.played(theta) for theta in self._sides()]
+        values = [self._theta]
         for i in range(len(self.space)):
             for offset in self._offsets(i):
                 theta = self._theta.copy()
                 theta[i] += offset
-                wanted.append(theta)
-        return wanted
+                values.append(theta)
+        return [self.space.played(theta) for theta in values]
 
-    def _learn_errors(self) -> None:
-        errors = [self._errors[key_of(theta)] for theta in self._values()]
+    def _learn_errors(self, values: list[Theta], errors: list[float]) -> None:
         if self._measured:
             self._move(*errors)
         else:
@@ -192,7 +178,7 @@ class SpsaBatches(BatchSearch):
             ridge = [self.penalty.strength * (by / self.space.scale[i]) ** 2 for by in offsets]
             bare = [up - more for up, more in zip(pair, ridge, strict=True)]
             if max(map(abs, bare)) < LEAST_DECREASE / 10:
-                self._silent_ones.append(i)
+                self._silent.append(i)
             if first == second or None in map(finite, pair):
                 continue
             slope = pair[0] / first, pair[1] / second
@@ -201,20 +187,17 @@ class SpsaBatches(BatchSearch):
 
     def _sides(self) -> tuple[Array, Array]:
         """Return θ⁺ and θ⁻; parameters without a signal stay."""
-        n = len(self.space)
-        words = word_array(self.seed, TEXEL_SPSA_STREAM, self._k + 1, 2 * n)
-        delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
-        u = (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
+        delta, u = draw(self.seed, self._k + 1, len(self.space))
+        c = np.maximum(self._units * (self._k + 1) ** -GAMMA, self.space.least_c)
         plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
-        plus[self._silent_ones] = minus[self._silent_ones] = self._theta[self._silent_ones]
+        plus[self._silent] = minus[self._silent] = self._theta[self._silent]
         return plus, minus
 
     def _move(self, above: float, below: float) -> None:
         """Move θ by the errors of both sides."""
         plus, minus = (np.array(self.space.played(each)) for each in self._sides())
         k = self._k + 1
-        a = self._gain * ((self.A + 1) / (self.A + k)) ** self.alpha
+        a = self._gain * ((self.A + 1) / (self.A + k)) ** ALPHA
         difference = above - below
         d = (plus - minus) / 2
         step = np.zeros(len(self.space))
@@ -226,9 +209,8 @@ class SpsaBatches(BatchSearch):
         self._theta = self.space.clip(before + step)
         self._recent.add(self._theta, self._theta - before)
         self._all.add(self._theta, self._theta - before)
-        self._k, self._since = k, self._since + 1
-        if self._since >= self.every:
-            self._since = 0
+        self._k = k
+        if k % self.every == 0:
             mean = self._settled(self._recent)
             self._recent = Averages(self._theta)
             if not self._is_checked(mean):
@@ -247,14 +229,11 @@ class SpsaBatches(BatchSearch):
             np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean)
         )
 
-    def _learn_check(self, better: bool) -> None:
-        if self._due is None:
-            return
-        theta, self._due = self._due, None
-        error, validation = self._checked[key_of(theta)]
-        words = f"iteration {self._k}: training error {error - self.penalty(theta):.9f}"
-        if validation is not None:
-            words += f", validation error {validation:.9f}"
+    def _learn_check(self, point: Point, better: bool) -> None:
+        error = self._penalised(point)
+        words = f"iteration {self._k}: training error {point.train:.9f}"
+        if point.validation is not None:
+            words += f", validation error {point.validation:.9f}"
         if error > self._safe[1] + LEAST_DECREASE:
             self._theta = np.array(self._safe[0])
             self._gain /= 2
@@ -266,7 +245,7 @@ class SpsaBatches(BatchSearch):
             if self._blocked >= MOST_BLOCKED:
                 self._stop("the training error does not fall any more")
         else:
-            self._safe, self._blocked = (theta, error), 0
+            self._safe, self._blocked = (point.theta, error), 0
         self._notes.append(words)
         if self._k >= self.iterations:
             self._stop(f"done: {counted(self._k, 'iteration')}")
@@ -276,10 +255,6 @@ class SpsaBatches(BatchSearch):
         if self._k:
             finalists.append(self._settled(self._all))
         return finalists
-
-    @property
-    def oddities(self) -> tuple[Collection[int], Mapping[int, int]]:
-        return self._silent_ones, {}
 
     def _extras(self) -> dict[str, float]:
         return {"gain": self._gain} if self._measured else {}

@@ -100,22 +100,42 @@ class Target(msgspec.Struct, frozen=True):
             return True  # the λ of a Gaussian is 1 at a score of exactly 0 only
         return self.lambda_ != 1 or (self.lambda2 is not None and self.lambda2 != 1)
 
-    def lambdas(
+    def mix(
         self,
+        result: Numbers,
         teacher: Numbers,
         ply: npt.NDArray[Any],
         progress: Numbers,
         teacher_scale: float,
-    ) -> Array:
-        """Return λ of each position, (n,).
+    ) -> Mixture:
+        """Return the targets of positions, (n,) each.
 
+        result         0 to 1 for the side that moves first, NaN if unknown
         teacher        centipawns for the side that moves first; NaN, if unknown, counts as 0
         ply            0 if unknown
         progress       0 to 1, NaN if unknown
         teacher_scale  C of the teacher's scores, centipawns
+        A position without a result counts only if λ is 1, without a teacher's score only if λ is 0.
         Raises ValueError with a message for the user if `function` fails or does not return a
         number from 0 to 1.
         """
+        lambdas = self._lambdas(teacher, ply, progress, teacher_scale)
+        score = np.asarray(teacher, dtype=np.float64)
+        p = sigmoid(score / teacher_scale)
+        t = np.asarray(result, dtype=np.float64)
+        kept = (~np.isnan(t) | (lambdas == 1)) & (~np.isnan(p) | (lambdas == 0))
+        if self.eval_limit is not None:
+            kept &= ~(np.abs(score) > self.eval_limit)
+        # 0·NaN is NaN: drop labels without a share
+        result_part = np.where(lambdas == 1, 0.0, (1 - lambdas) * t)
+        teacher_part = np.where(lambdas == 0, 0.0, lambdas * p)
+        target = np.where(kept, result_part + teacher_part, 0.5)
+        return Mixture(target.astype(np.float32), kept, p, lambdas)
+
+    def _lambdas(
+        self, teacher: Numbers, ply: npt.NDArray[Any], progress: Numbers, teacher_scale: float
+    ) -> Array:
+        """Return λ of each position, (n,)."""
         if self.kind == "texel":
             return np.zeros(len(teacher))
         if self.kind == "function":
@@ -131,33 +151,6 @@ class Target(msgspec.Struct, frozen=True):
             sigma = SIGMA_PER_SCALE * teacher_scale if self.sigma is None else self.sigma
             lambdas *= np.exp(-np.square(score / sigma) / 2)
         return lambdas
-
-    def mix(
-        self,
-        result: Numbers,
-        teacher: Numbers,
-        ply: npt.NDArray[Any],
-        progress: Numbers,
-        teacher_scale: float,
-    ) -> Mixture:
-        """Return the targets of positions.
-
-        A position without a result counts only if λ is 1, without a teacher's score only if λ is 0.
-        `result` is 0 to 1 for the side that moves first, NaN if unknown; for the other arguments
-        and errors see `lambdas`.
-        """
-        lambdas = self.lambdas(teacher, ply, progress, teacher_scale)
-        score = np.asarray(teacher, dtype=np.float64)
-        p = sigmoid(score / teacher_scale)
-        t = np.asarray(result, dtype=np.float64)
-        kept = (~np.isnan(t) | (lambdas == 1)) & (~np.isnan(p) | (lambdas == 0))
-        if self.eval_limit is not None:
-            kept &= ~(np.abs(score) > self.eval_limit)
-        # 0·NaN is NaN: drop labels without a share
-        result_part = np.where(lambdas == 1, 0.0, (1 - lambdas) * t)
-        teacher_part = np.where(lambdas == 0, 0.0, lambdas * p)
-        target = np.where(kept, result_part + teacher_part, 0.5)
-        return Mixture(target.astype(np.float32), kept, p, lambdas)
 
     def _called(self, teacher: Numbers, ply: npt.NDArray[Any], progress: Numbers) -> Array:
         assert self.function is not None
@@ -184,13 +177,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 #: Names of the entropies, as in elmo-style learning.
-ENTROPIES = (
-    "cross entropy",
-    "cross entropy, result",
-    "cross entropy, teacher",
-    "entropy",
-    "entropy, result",
-    "entropy, teacher",
+ENTROPIES = tuple(
+    f"{kind}{label}"
+    for kind in ("cross entropy", "entropy")
+    for label in ("", ", result", ", teacher")
 )
 
 

@@ -3,100 +3,57 @@
 All positions of a game share its result.  With H the mean curvature and sᵧ the sum of
 weight·slope over game γ, the clustered sandwich estimator of the covariance is
 H⁻¹·(Σ sᵧsᵧᵀ/W²)·H⁻¹ (Liang & Zeger, "Longitudinal data analysis using generalized linear
-models", 1986).  It ignores the ridge, which would trade variance for an unknown bias.  Sums are
-kept by game; too many games share places with random signs, which leaves the estimate unbiased
-(the count sketch of Charikar, Chen & Farach-Colton, 2002).
+models", 1986).  It ignores the ridge, which would trade variance for an unknown bias.  Beyond
+MOST_GROUPS, games form groups of nearly equal size, whose sums are as independent.
 
 The interval of an improvement is a bootstrap over games: each resample counts every game as
 often as a Poisson variable of mean 1 (Hanley & MacGibbon, "Creating non-parametric bootstrap
-samples using Poisson frequencies", 2006).  Beyond MOST_GROUPS, games are resampled in groups.
+samples using Poisson frequencies", 2006), or every group.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.model.randomness import BOOTSTRAP_STREAM, word_array
-from ringmaster.tuners.texel.loss import Array
+from ringmaster.tuners.texel.loss import MOST_GROUPS, Array, sums_by_group
 from ringmaster.tuners.texel.optimiser import Data, Split
 
 #: Eigenvalues below this share of the largest count as 0.
 SINGULAR = 1e-10
-#: Most sums kept, 8 bytes each.
-_MOST = 1 << 24
 #: Largest part of a parameter in directions without signal.
 _SHARE = 1e-2
-#: Multipliers of the finaliser of splitmix64 (Steele, Lea & Flood, 2014).
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-class ClusterSums:
-    """Σ weight·slope of each game, for k parameters."""
+def meat_of(sums: Array) -> Array:
+    """Return the covariance of the total of the groups' sums, (groups, k) to (k, k).
 
-    def __init__(self, parameters: int) -> None:
-        self._places = max(_MOST // max(parameters, 1), 1024)
-        self._sums = np.zeros((0, parameters))
-
-    def add(self, slopes: Array, games: npt.NDArray[np.uint32]) -> None:
-        """Add weight·∂loss/∂θ of each position, (n, k), with the numbers of their games."""
-        if not len(games):
-            return
-        place = games % np.uint32(min(self._places, 1 << 31))
-        order = np.argsort(place, kind="stable")
-        place = place[order]
-        first = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
-        sums = np.add.reduceat((slopes * _signs(games)[:, np.newaxis])[order], first, axis=0)
-        needed = int(place[-1]) + 1
-        if needed > len(self._sums):
-            room = min(max(needed, 2 * len(self._sums)), self._places)
-            self._sums.resize((room, self._sums.shape[1]), refcheck=False)
-        self._sums[place[first]] += sums
-
-    def meat(self) -> Array:
-        """Return Σ sᵧsᵧᵀ, (k, k), corrected for a small number of games."""
-        filled = self._sums[np.any(self._sums != 0, axis=1)]
-        count = len(filled)
-        if count < 2:
-            return np.full((self._sums.shape[1],) * 2, np.inf)
-        return np.asarray(filled.T @ filled * (count / (count - 1)))
-
-
-def _signs(games: npt.NDArray[np.uint32]) -> Array:
-    """Return a pseudo-random sign of each game, 1 or −1."""
-    z = games.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * _MIX[0]
-    z = (z ^ (z >> np.uint64(27))) * _MIX[1]
-    return 1.0 - 2.0 * ((z ^ (z >> np.uint64(31))) & np.uint64(1)).astype(np.float64)
-
-
-class Estimate(NamedTuple):
-    """Evidence of the positions about k parameters.
-
-    step       Newton step to the least loss without a penalty, (k,)
-    deviation  standard errors there, (k,); infinite for parameters that the positions cannot
-               distinguish
+    It is corrected for a small number of groups, and infinite for less than two.
     """
+    filled = sums[np.any(sums != 0, axis=1)]
+    if len(filled) < 2:
+        return np.full((sums.shape[1],) * 2, np.inf)
+    return np.atleast_2d(np.cov(filled.T)) * len(filled)
 
-    step: Array
-    deviation: Array
 
+def unpenalised_optimum(
+    curvature: Array, slope: Array, meat: Array, weight: float
+) -> tuple[Array, Array]:
+    """Return the Newton step to the least loss without a penalty, and standard errors there.
 
-def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: float) -> Estimate:
-    """Return the Newton step to the unpenalised optimum, with its standard errors.
+    Both are (k,); errors are infinite for parameters that the positions cannot distinguish.
 
     curvature  mean ∂²loss/∂θ², (k, k)
     slope      mean ∂loss/∂θ, (k,)
-    meat       see `ClusterSums`
+    meat       see `meat_of`
     weight     Σ weight
     """
     count = len(curvature)
     if not np.isfinite(meat).all() or weight <= 0:
-        return Estimate(np.zeros(count), np.full(count, np.inf))
+        return np.zeros(count), np.full(count, np.inf)
     size = np.sqrt(np.diag(curvature))
     known = size > 0
     unit = np.where(known, size, 1.0)
@@ -107,12 +64,14 @@ def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: flo
     covariance = inverse @ (meat / np.outer(unit, unit) / weight**2) @ inverse
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / unit
     step = -(inverse @ (slope / unit)) / unit
-    return Estimate(step, np.where(known & ~lost, deviation, np.inf))
+    return step, np.where(known & ~lost, deviation, np.inf)
 
 
 RESAMPLES = 2_000
-#: Most groups of games that are resampled.
-MOST_GROUPS = 4_096
+#: The distribution function of the Poisson counts of mean 1, times 2¹⁶.
+_POISSON = np.rint(65536 * np.cumsum([math.exp(-1) / math.factorial(k) for k in range(9)])).astype(
+    np.uint32
+)
 #: A change of unit is reported from this share of a decrease on.
 _UNIT_SHARE = 0.05
 
@@ -178,28 +137,20 @@ def bootstrap(
     """
     loss = data.loss
     # Σ weight·(before − after) and Σ weight by group of games
-    gains, weights = np.zeros(MOST_GROUPS), np.zeros(MOST_GROUPS)
-    total = decrease = 0.0
-    seen: set[int] = set()
+    sums, seen = np.zeros((MOST_GROUPS, 2)), set[int]()
     for block in data.blocks((before, after), part):
         counts = block.weight > 0
         game, weight = block.game[counts], block.weight[counts].astype(np.float64)
         scores, target = block.scores[:, counts], block.target[counts]
         old, new = (loss.values(f * s, target) for f, s in zip(factors, scores, strict=True))
-        place = (game % np.uint32(MOST_GROUPS)).astype(np.intp)
-        gains += np.bincount(place, weight * (old - new), MOST_GROUPS)
-        weights += np.bincount(place, weight, MOST_GROUPS)
-        total += float(weight.sum())
-        decrease += float(weight @ old) - float(weight @ new)
+        sums += sums_by_group(np.stack([weight * (old - new), weight], axis=1), game)
         seen.update(np.unique(game).tolist())
-    if not total:
+    sums = sums[sums[:, 1] > 0]
+    if not len(sums):
         return None
-    filled = weights > 0
-    means = _resampled(gains[filled], weights[filled], seed)
-    # NaN if a resample has no game
+    decrease, total = sums.sum(axis=0).tolist()
+    means = _resampled(sums, seed)
     means = means[~np.isnan(means)]
-    if not len(means):
-        means = np.array([decrease / total])
     low, high = np.quantile(means, [0.025, 0.975]).tolist()
     share = float((means > 0).mean() + (means == 0).mean() / 2)
     return Improvement(part, decrease / total, low, high, share, len(seen))
@@ -219,26 +170,16 @@ def gain_over_start(
     return msgspec.structs.replace(gain, factor=factors[0] / factors[1], beyond=rest)
 
 
-def _resampled(gains: Array, weights: Array, seed: int) -> Array:
-    """Return the mean gain of each resample, (RESAMPLES,)."""
-    count = len(gains)
+def _resampled(sums: Array, seed: int) -> Array:
+    """Return the mean gain of each resample, (RESAMPLES,), NaN if it has no game.
+
+    sums  Σ weight·gain and Σ weight of each group, (groups, 2)
+    """
+    count = len(sums)
     means = np.full(RESAMPLES, np.nan)
     for r in range(RESAMPLES):
         bits = word_array(seed, BOOTSTRAP_STREAM, r, -(-count // 4)).view(np.uint16)[:count]
-        times = _TIMES[bits]
-        weight = times @ weights
+        gain, weight = np.searchsorted(_POISSON, bits, side="right") @ sums
         if weight > 0:
-            means[r] = (times @ gains) / weight
+            means[r] = gain / weight
     return means
-
-
-def _times() -> Array:
-    """Return Poisson counts for 16 random bits: the inverse of the distribution function."""
-    ends, total = [], 0.0
-    for k in range(9):
-        total += math.exp(-1) / math.factorial(k)
-        ends.append(round(total * 65536))
-    return np.searchsorted(np.array(ends), np.arange(65536), side="right").astype(np.float64)
-
-
-_TIMES = _times()

@@ -32,6 +32,17 @@ HERE = Path("/nowhere")
         ({"score": call("Score", pov="black")}, "score.pov: black does not move first in chess"),
         ({"target": call("Elmo", lambda_limit=200)}, "lambda_limit has no effect without lambda2"),
         ({"optimiser": "linear"}, "the linear optimiser needs the features"),
+        (
+            {
+                "optimiser": call("Linear", features="f.csv"),
+                "parameters": [parameter("a", start=5, min=1, max=9, scale="log")],
+            },
+            "features are linear in the values: scale='log' of a has no meaning",
+        ),
+        (
+            {"parameters": [parameter("a", start=5, min=0, max=9, scale="log")]},
+            "a logarithmic scale cannot contain 0",
+        ),
         ({"optimiser": "genetic", "groups": ["a"]}, "groups"),
         (
             {"players": {"e": call("Player", "engine")}, "verify": call("Verify", games=2)},

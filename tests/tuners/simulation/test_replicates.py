@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.simulation import (
     GROUP,
     FixedDraws,
@@ -13,7 +14,6 @@ from ringmaster.tuners.simulation import (
     SimulatedPlayers,
     SimulatedTune,
     _score,
-    join,
     simulate,
 )
 from ringmaster.tuners.space import Space
@@ -54,7 +54,6 @@ def test_each_replicate_equals_a_plain_restatement(
     )
     drawn = GameOutcomes(
         5,
-        0,
         4,
         parameters=2,
         games=2,
@@ -86,17 +85,43 @@ def test_each_replicate_equals_a_plain_restatement(
     assert course.mean[-1, 3] == pytest.approx(float(elo.loss(averages.mean())), rel=1e-9)
 
 
-def test_replicates_are_the_same_in_one_part_or_in_two() -> None:
+def test_more_replicates_leave_the_others_as_they_are() -> None:
     tune = SimulatedTune(classic(space()), N, Counting())
     one = SimulatedPlayers(players().elo, FixedDraws(0.3), 50.0, random_optimum=True)
-    whole = simulate(tune, one, 2 * GROUP + 5, seed=3, points=(0.5, 1.0))
-    parts = [
-        simulate(tune, one, count, seed=3, first=first, points=(0.5, 1.0))
-        for first, count in ((0, GROUP), (GROUP, GROUP + 5))
-    ]
-    both = join(parts)
+    few, many = (
+        simulate(tune, one, count, seed=3, points=(0.5, 1.0)) for count in (GROUP + 5, 3 * GROUP)
+    )
     for name in ("start", "last", "mean", "estimate", "values", "optimum"):
-        np.testing.assert_allclose(getattr(whole, name), getattr(both, name), rtol=1e-12)
+        axis = 1 if name in ("last", "mean", "estimate") else 0
+        first = np.take(getattr(many, name), range(GROUP + 5), axis=axis)
+        np.testing.assert_allclose(first, getattr(few, name), rtol=1e-12)
+
+
+def test_random_optima_are_values_within_the_bounds() -> None:
+    scales = (
+        TunedParameter("a", 10, 1, 10_000, scale="log"),
+        TunedParameter("b", 10, 5, 20),
+    )
+    model = Shaped.of(scales, np.full(2, 8.0), "log")
+    tune = SimulatedTune(Adaptive(Space.of(scales)), 2, Counting())
+    course = simulate(tune, SimulatedPlayers(model, FixedDraws(0.3), random_optimum=True), 400)
+    assert course.optimum.shape == (400, 2)
+    assert np.all((course.optimum >= [1, 5]) & (course.optimum <= [10_000, 20]))
+    # half of the logarithms, and half of the values
+    assert np.median(course.optimum, axis=0) == pytest.approx([100, 12.5], rel=0.3)
+    # a: decades from 0 to 4, started at 1, half a range is 2; b: doublings, half a range is 1
+    decades, values = np.linspace(0, 4, 1000), np.linspace(5, 20, 1000)
+    expected = 8 * np.mean(((decades - 1) / 2) ** 2) + 8 * np.mean(np.log2(values / 10) ** 2)
+    assert course.start.mean() == pytest.approx(expected, rel=0.1)
+
+
+def test_completed_share_is_reported_to_the_end() -> None:
+    shares: list[float] = []
+    tune = SimulatedTune(classic(space()), 3000, Counting())
+    simulate(tune, players(), 100, progress=shares.append)
+    assert shares == sorted(shares)
+    assert len(shares) > 2
+    assert 0 < shares[0] < shares[-1] == 1
 
 
 def test_tune_with_all_iterations_in_progress_learns_at_the_end_only() -> None:

@@ -103,7 +103,7 @@ def test_half_of_the_loss_is_gained_in_the_predicted_games() -> None:
     where = Space(100 * full, 0 * full, 200 * full, np.zeros(n, dtype=bool))
     method = Adaptive(where)
     games = games_to_halve_loss(
-        where, method.c(1), elo=elo * full, lost_at_start=elo * off**2 * full, draw_ratio=0.6
+        where, method.reach(), elo=elo * full, lost_at_start=elo * off**2 * full, draw_ratio=0.6
     )
     assert np.all(games == games[0])
     players = SimulatedPlayers(

@@ -81,7 +81,7 @@ def test_untuned_part_of_the_score_goes_into_the_offset() -> None:
     parameters = [TunedParameter("w0", 60, 0, 200), TunedParameter("w2", 60, 0, 200)]
     optimiser = Linear(parameters, ridge=None, threads=1)
     counts = Counts.of(world.counts, ["w0", "w1", "w2", "w3"])
-    optimiser.set_features(counts, {"w1": 20, "w3": 50})
+    optimiser.set_features(counts)
     run(optimiser, MemoryData(world))
     assert optimiser.intervals is not None
     low, high = optimiser.intervals
@@ -121,25 +121,6 @@ def test_unrelated_counts_are_refused() -> None:
     assert "names of the features" in (optimiser.problem or "")
 
 
-def test_without_scores_of_an_engine_the_model_stands_alone() -> None:
-    world = world_of((80.0, 20.0, 120.0), games=1500, seed=1)
-    optimiser = linear(world, (60, 60, 60))
-    data = MemoryData(world)
-    asked = optimiser.ask()
-    assert asked is not None
-    data.kept[0] = np.full(len(world.results), np.nan, dtype=np.float32)
-    response = optimiser.tell(0, Errors(), data)
-    assert optimiser.ask() is None
-    assert optimiser.finished()
-    assert optimiser.best_pass is None
-    start, end = optimiser.course
-    assert None not in (start.validation, end.validation)
-    assert end.validation < start.validation  # type: ignore[operator]
-    assert "errors are the model's" in response.notes[-1]
-    low, high = optimiser.intervals or (np.zeros(3), np.zeros(3))
-    assert ((low < (80, 20, 120)) & (high > (80, 20, 120))).all()
-
-
 def test_positions_without_a_score_are_ignored() -> None:
     world = world_of((80.0, 20.0), games=400, seed=1)
     best = []
@@ -172,6 +153,21 @@ def test_intervals_cover_the_truth_at_their_nominal_rate() -> None:
             inside += ((low <= true) & (true <= high)).tolist()
     assert len(inside) == 80
     assert 72 <= sum(inside) < 80
+
+
+def test_result_that_does_not_lower_the_error_is_damped() -> None:
+    world = world_of((80.0, 20.0, 120.0), games=300, seed=1)
+    optimiser, data = linear(world, (60, 60, 60), check=False, ridge=None), MemoryData(world)
+    while (asked := optimiser.ask()) is not None:
+        errors = Errors(1.0, 1.0) if asked.number == 1 else data.play(asked)
+        data.kept[asked.number] = world.scores(asked.theta)
+        data.forget(optimiser.tell(asked.number, errors, data))
+    start, refused, damped = optimiser.course
+    assert [start.taken, refused.taken, damped.taken] == [True, False, True]
+    assert damped.extra["damping"] == 1
+    steps = [np.abs(np.subtract(step.theta, start.theta)).sum() for step in (refused, damped)]
+    assert steps[0] > 1.2 * steps[1] > 0
+    assert optimiser.best == damped.theta
 
 
 def test_absent_feature_is_flagged_and_keeps_its_weight() -> None:

@@ -1,170 +1,43 @@
+"""Whole points near the minimum of a quadratic within bounds, against trying all of them."""
+
 from __future__ import annotations
 
-from typing import Any, Literal
+import itertools
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import lsq_linear
 
-from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.fitting import Fitter
-from ringmaster.tuners.texel.linear_model import (
-    FeatureModel,
-    Wiring,
-    feature_of,
-    features_of,
-)
-from ringmaster.tuners.texel.loss import Loss
-from ringmaster.tuners.texel.optimiser import Penalty
-from tests.tuners.texel.worlds import Counts
-
-Kind = Literal["squared", "cross_entropy"]
-NAMES = ("pawn", "knight", "pair")
+from ringmaster.tuners.texel.linear_model import value_of, whole_in_box
 
 
-class Dense:
-    """The same model in plain NumPy, float64, with the Jacobian written out."""
-
-    def __init__(self, seed: int, tapered: bool, n: int = 60) -> None:
-        rng = np.random.default_rng(seed)
-        self.counts = rng.integers(-3, 4, (n, 3)) * (rng.random((n, 3)) < 0.6)
-        self.phase = rng.random(n).astype(np.float32)
-        self.target = rng.integers(0, 3, n).astype(np.float32) / 2
-        self.weight = rng.integers(0, 3, n).astype(np.float32)
-        self.weight[0] = 1
-        self.offset = rng.normal(0, 50, n).astype(np.float32)
-        self.games = rng.integers(0, 9, n).astype(np.uint32)
-        self.train = n - 20
-        self.tapered = tapered
-        self.codes = [f"{name}{end}" for name in NAMES for end in ("_mg", "_eg")]
-        if not tapered:
-            self.codes = list(NAMES)
-
-    @property
-    def jacobian(self) -> npt.NDArray[np.float64]:
-        if not self.tapered:
-            return self.counts.astype(np.float64)
-        columns = [
-            self.counts[:, i] * share
-            for i in range(3)
-            for share in (self.phase.astype(float), 1 - self.phase.astype(float))
-        ]
-        return np.stack(columns, axis=1)
-
-    def model(self, loss: Loss, threads: int = 1) -> FeatureModel:
-        matrix = Counts.of(self.counts, NAMES, self.phase)
-        wiring = Wiring.of(NAMES, self.codes, self.tapered)
-        return FeatureModel(
-            matrix,
-            wiring,
-            self.offset,
-            self.target,
-            self.weight,
-            self.games,
-            self.train,
-            loss,
-            threads=threads,
-        )
-
-    def mean(self, values: Any) -> Any:
-        return self.weight[: self.train] @ values / self.weight[: self.train].sum()
-
-    def error(self, theta: npt.NDArray[np.float64], loss: Loss) -> float:
-        q = self.offset.astype(float) + self.jacobian @ theta
-        return float(self.mean(loss.values(q, self.target)[: self.train]))
+@settings(deadline=None)
+@given(st.integers(0, 10_000))
+def test_moving_one_or_two_variables_does_not_improve_the_rounding(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = 3
+    M = rng.normal(size=(8, k)) @ (np.eye(k) + 0.8)
+    y = 5 * rng.normal(size=8)
+    A, b = M.T @ M, -M.T @ y
+    ends = np.full(k, 3.0)
+    at = lsq_linear(M, y, (-ends, ends), method="bvls").x
+    actual = whole_in_box(A, b, -ends, ends, np.ones(k, dtype=bool), at)
+    assert actual.tolist() == np.rint(actual).tolist()
+    assert np.abs(actual).max() <= 3
+    value = value_of(A, b, actual)
+    assert value <= value_of(A, b, np.rint(at)) + 1e-9
+    for move in itertools.product((-1, 0, 1), repeat=k):
+        other = actual + move
+        if np.count_nonzero(move) <= 2 and np.abs(other).max() <= 3:
+            assert value <= value_of(A, b, other) + 1e-9
 
 
-worlds = st.builds(Dense, st.integers(0, 999), st.booleans())
-losses = st.builds(Loss, st.sampled_from(["squared", "cross_entropy"]), st.floats(80, 400))
-
-
-@given(worlds, losses, st.integers(0, 99))
-def test_gradient_equals_finite_differences(world: Dense, loss: Loss, seed: int) -> None:
-    theta = np.random.default_rng(seed).normal(0, 60, len(world.codes))
-    value, slope = world.model(loss).gradient(theta)
-    assert value == pytest.approx(world.error(theta, loss), rel=1e-5)
-    step = 1e-3
-    for i in range(len(theta)):
-        there, back = theta.copy(), theta.copy()
-        there[i] += step
-        back[i] -= step
-        expected = (world.error(there, loss) - world.error(back, loss)) / (2 * step)
-        assert slope[i] == pytest.approx(expected, rel=1e-3, abs=1e-8)
-
-
-@given(worlds, losses)
-def test_second_derivatives_equal_those_of_the_dense_matrix(world: Dense, loss: Loss) -> None:
-    count = len(world.codes)
-    theta = np.linspace(-40, 90, count)
-    J = world.jacobian[: world.train]
-    q = (world.offset + world.jacobian @ theta)[: world.train]
-    weight = world.weight[: world.train] / world.weight[: world.train].sum()
-    expected = (J * (weight * loss.curvature(q))[:, np.newaxis]).T @ J
-    model = world.model(loss)
-    assert model.diagonal(theta) == pytest.approx(np.diag(expected), rel=1e-4, abs=1e-12)
-    actual, _ = model.curvature(theta)
-    assert actual == pytest.approx(expected, rel=1e-4, abs=1e-12)
-
-
-def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> None:
-    world = Dense(1, True)
-    matrix = Counts.of(world.counts, NAMES, world.phase)
-    ones, loss = np.ones(60, dtype=np.float32), Loss("squared", 200)
-    wiring = Wiring.of(NAMES, ["pawn", "knight_mg"], True)
-    model = FeatureModel(
-        matrix, wiring, world.offset, ones, ones, world.games, 60, Loss("squared", 200)
-    )
-    expected = world.counts[:, 0] * 100 + world.counts[:, 1] * world.phase * 300
-    assert model.linear([100, 300], 0, 60) == pytest.approx(expected, rel=1e-5, abs=1e-3)
-    _, slope = model.gradient([100, 300])
-    q, m = world.offset + expected, ones
-    pull = loss.slope(q, m) / 60
-    assert slope[0] == pytest.approx(pull @ world.counts[:, 0], rel=1e-4)
-    assert slope[1] == pytest.approx(pull @ (world.counts[:, 1] * world.phase), rel=1e-4)
-
-
-def test_untuned_weights_are_part_of_the_score_on_request_only() -> None:
-    world = Dense(1, False)
-    matrix = Counts.of(world.counts, NAMES)
-    ones = np.ones(60, dtype=np.float32)
-    wiring = Wiring.of(NAMES, ["pawn"], False, {"pair": 30.0})
-    model = FeatureModel(
-        matrix, wiring, ones * 0, ones, ones, world.games, 60, Loss("squared", 200)
-    )
-    assert model.linear([100], 0, 60).tolist() == (world.counts[:, 0] * 100).tolist()
-    both = world.counts[:, 0] * 100 + world.counts[:, 2] * 30
-    assert model.linear([100], 0, 60, all_=True).tolist() == both.tolist()
-
-
-def test_ending_of_a_code_is_removed_only_if_tapered() -> None:
-    assert feature_of("pawn_mg", tapered=True) == "pawn"
-    assert feature_of("pawn_mg", tapered=False) == "pawn_mg"
-    assert features_of(["a_mg", "a_eg", "b"], tapered=True) == ("a", "b")
-
-
-def test_parameter_without_a_feature_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="parameter Tempo has no feature 'Tempo'; there are: pawn"):
-        Wiring.of(NAMES, ["pawn", "Tempo"], False)
-
-
-def test_two_parameters_for_one_weight_are_refused() -> None:
-    with pytest.raises(ValueError, match="'pawn' has two parameters for one weight: pawn_eg"):
-        Wiring.of(NAMES, ["pawn", "pawn_eg"], True)
-
-
-def test_least_point_balances_the_error_and_the_ridge() -> None:
-    world, loss = Dense(4, True, n=3000), Loss("squared", 150.0)
-    world.train = 3000
-    start = np.full(6, 40.0)
-    space = Space(start, start - 500, start + 500, np.zeros(6, dtype=bool))
-    model = world.model(loss)
-    fitter = Fitter(model, space, space.minimum, space.maximum)
-    (free,) = fitter.path([0.0], start)
-    (held,) = fitter.path([0.3], start)
-    pull = model.gradient(held.theta)[1]
-    push = Penalty(space, 0.3).slope(held.theta)
-    assert np.abs(pull + push).max() < 0.001 * np.abs(pull).max()
-    assert np.linalg.norm(held.theta - start) < 0.95 * np.linalg.norm(free.theta - start)
-    assert held.train > free.train
+def test_fractional_variables_compensate_for_the_rounding_of_others() -> None:
+    A, b = np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([-2.4, -2.4])
+    ends = np.full(2, 50.0)
+    at = np.linalg.solve(A, -b)
+    actual = whole_in_box(A, b, -ends, ends, np.array([True, False]), at)
+    assert actual[0] == round(actual[0])
+    assert A[1] @ actual + b[1] == pytest.approx(0, abs=1e-9)

@@ -11,8 +11,8 @@ import pytest
 
 from ringmaster.tuners.texel.genetic import Genetic
 from ringmaster.tuners.texel.local_search import LocalSearch
-from ringmaster.tuners.texel.optimiser import Errors
-from ringmaster.tuners.texel.searching import MOST_STEPS, Search, tuned_blocks
+from ringmaster.tuners.texel.optimiser import MOST_STEPS, Errors
+from ringmaster.tuners.texel.searching import Search, tuned_blocks
 from ringmaster.tuners.texel.spsa_batches import SpsaBatches
 from tests.tuners.texel.worlds import MemoryData, parameters_of, run, world_of
 

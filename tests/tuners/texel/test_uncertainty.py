@@ -9,20 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.tuners.texel import uncertainty
-from ringmaster.tuners.texel.loss import Array
+from ringmaster.tuners.texel.loss import MOST_GROUPS, Array, sums_by_group
 from ringmaster.tuners.texel.optimiser import Pass
 from ringmaster.tuners.texel.uncertainty import (
-    ClusterSums,
     Improvement,
     bootstrap,
+    meat_of,
     unpenalised_optimum,
 )
 from tests.tuners.texel.worlds import MemoryData, World, world_of
 
 
 def standard_errors(curvature: Array, meat: Array, weight: float) -> Array:
-    return unpenalised_optimum(curvature, np.zeros(len(curvature)), meat, weight).deviation
+    return unpenalised_optimum(curvature, np.zeros(len(curvature)), meat, weight)[1]
 
 
 def test_deviation_of_a_mean_is_that_over_games() -> None:
@@ -30,9 +29,8 @@ def test_deviation_of_a_mean_is_that_over_games() -> None:
     rng = np.random.default_rng(0)
     labels = np.repeat(rng.normal(size=400), 10)
     games = np.repeat(np.arange(400, dtype=np.uint32), 10)
-    clusters = ClusterSums(1)
-    clusters.add(2 * (labels.mean() - labels)[:, np.newaxis], games)
-    actual = standard_errors(np.array([[2.0]]), clusters.meat(), 4000.0)
+    meat = meat_of(sums_by_group(2 * (labels.mean() - labels)[:, np.newaxis], games))
+    actual = standard_errors(np.array([[2.0]]), meat, 4000.0)
     assert actual[0] == pytest.approx(labels[::10].std(ddof=1) / 20)
 
 
@@ -40,25 +38,21 @@ def test_deviation_of_a_mean_is_that_over_games() -> None:
 def test_sums_do_not_depend_on_how_positions_come(seed: int, shards: int) -> None:
     rng = np.random.default_rng(seed)
     slopes, games = rng.normal(size=(200, 3)), rng.integers(0, 40, 200, dtype=np.uint32)
-    whole, parts = ClusterSums(3), ClusterSums(3)
-    whole.add(slopes, games)
-    for s in range(shards):
-        parts.add(slopes[s::shards], games[s::shards])
-    assert parts.meat() == pytest.approx(whole.meat())
+    whole = sums_by_group(slopes, games)
+    parts = sum(sums_by_group(slopes[s::shards], games[s::shards]) for s in range(shards))
+    assert parts == pytest.approx(whole)
     sums = np.array([slopes[games == g].sum(axis=0) for g in np.unique(games)])
-    count = len(sums)
-    assert whole.meat() == pytest.approx(sums.T @ sums * count / (count - 1))
+    off = sums - sums.mean(axis=0)
+    assert meat_of(whole) == pytest.approx(off.T @ off * len(sums) / (len(sums) - 1))
 
 
-def test_more_games_than_places_give_unbiased_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uncertainty, "_MOST", 0)
+def test_more_games_than_groups_give_the_same_covariance() -> None:
     rng = np.random.default_rng(1)
-    slopes = 1 + rng.normal(size=(20_000, 2))
-    games = np.arange(20_000, dtype=np.uint32)
-    clusters = ClusterSums(2)
-    clusters.add(slopes, games)
-    # without the signs the common slope would make it ten times as much
-    assert clusters.meat() == pytest.approx(slopes.T @ slopes, abs=5000)
+    slopes = 1 + rng.normal(size=(100_000, 2))
+    games = np.arange(100_000, dtype=np.uint32)
+    assert len(games) > 20 * MOST_GROUPS
+    actual = meat_of(sums_by_group(slopes, games))
+    assert actual == pytest.approx(np.cov(slopes.T) * len(games), abs=5000)
 
 
 def test_indistinguishable_parameters_have_infinite_errors() -> None:
@@ -68,9 +62,8 @@ def test_indistinguishable_parameters_have_infinite_errors() -> None:
 
 
 def test_one_game_gives_infinite_errors() -> None:
-    clusters = ClusterSums(1)
-    clusters.add(np.ones((5, 1)), np.zeros(5, dtype=np.uint32))
-    assert np.isinf(standard_errors(np.eye(1), clusters.meat(), 5.0)).all()
+    meat = meat_of(sums_by_group(np.ones((5, 1)), np.zeros(5, dtype=np.uint32)))
+    assert np.isinf(standard_errors(np.eye(1), meat, 5.0)).all()
 
 
 TRUE = (40.0, 80.0)

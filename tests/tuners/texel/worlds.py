@@ -190,7 +190,7 @@ def parameters_of(
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """A sparse matrix by rows; see `linear_model.Matrix`."""
+    """A sparse matrix by rows; see `features.Matrix`."""
 
     names: tuple[str, ...]
     indptr: npt.NDArray[Any]

@@ -8,19 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.optimiser import (
+from ringmaster.tuners.texel.flags import (
     ALONE,
     COLLAPSED,
     NO_SIGNAL,
-    PATH,
     UNRESOLVED,
-    Penalty,
-    RidgePath,
     collinear,
     noise_flags,
-    strengths_of,
     value_flags,
 )
+from ringmaster.tuners.texel.ridge import PATH, Penalty, RidgePath, strengths_of
 from tests.tuners.texel.worlds import parameters_of
 
 SPACE = Space.of(parameters_of((100, 40, 0, 200), -10, 200))
@@ -40,17 +37,19 @@ SPACE = Space.of(parameters_of((100, 40, 0, 200), -10, 200))
 def test_values_on_a_bound_or_near_0_are_flagged_unless_they_began_there(
     theta: tuple[float, ...], words: dict[int, tuple[str, ...]]
 ) -> None:
-    assert value_flags(SPACE, theta) == words
+    flags = {i: tuple(value_flags(SPACE, i, value)) for i, value in enumerate(theta)}
+    assert {i: each for i, each in flags.items() if each} == words
 
 
 def test_unmoved_values_have_no_signal_and_moved_ones_may_be_noise() -> None:
-    low, high = np.array([-10.0, -10, -9, 150]), np.array([200.0, 200, 90, 190])
-    assert noise_flags(SPACE, (100, 30, 5, 180), (low, high)) == {
-        0: NO_SIGNAL,
-        1: UNRESOLVED,
-        2: ALONE,
-    }
-    assert noise_flags(SPACE, (100, 40, 0, 200), (low, high)) == {0: NO_SIGNAL, 1: NO_SIGNAL}
+    low, high = (-10.0, -10, -9, 150), (200.0, 200, 90, 190)
+
+    def flags(theta: tuple[float, ...]) -> list[list[str]]:
+        each = enumerate(zip(theta, low, high, strict=True))
+        return [noise_flags(SPACE, i, *numbers) for i, numbers in each]
+
+    assert flags((100, 30, 5, 180)) == [[NO_SIGNAL], [UNRESOLVED], [ALONE], []]
+    assert flags((100, 40, 0, 200)) == [[NO_SIGNAL], [NO_SIGNAL], [], []]
 
 
 def test_collinear_columns_are_named_with_the_most_similar_one() -> None:
@@ -94,13 +93,13 @@ def test_strengths_are_the_path_unless_they_are_given() -> None:
     ],
 )
 def test_ridge_at_the_edge_of_the_strengths_tried_is_named(used: float | None, words: str) -> None:
-    rows = [(strength, 0.1, 0.1, "") for strength in (0.001, 0.01, 0.1)]
-    path = RidgePath("Ridge path", "farthest", rows, used)
+    rows = [(strength, 0.1, 0.1, 0.0) for strength in (0.001, 0.01, 0.1)]
+    path = RidgePath("Ridge path", rows, used)
     assert path.edge.startswith(words)
     assert bool(path.edge) == bool(words)
     assert (words in path.table()[0]) is True
 
 
 def test_no_ridge_is_named_where_it_is_the_best() -> None:
-    rows = [(strength, 0.1, 0.1, "") for strength in (0.0, 0.01)]
-    assert "no ridge, is the weakest" in RidgePath("Ridge path", "", rows, 0.0).table()[0]
+    rows = [(strength, 0.1, 0.1, 0.0) for strength in (0.0, 0.01)]
+    assert "no ridge, is the weakest" in RidgePath("Ridge path", rows, 0.0).table()[0]

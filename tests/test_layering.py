@@ -70,7 +70,7 @@ BUDGET = {
     "forecast": 800,
     "formats": 3566,
     "games": 2275,
-    "model": 2541,
+    "model": 2542,
     "parameter_files": 1056,
     "play": 3924,
     "positions": 462,
@@ -80,7 +80,7 @@ BUDGET = {
     "server": 617,
     "stats": 939,
     "storage": 3372,
-    "tuners": 7763,
+    "tuners": 7762,
 }
 
 

@@ -123,7 +123,7 @@ class Forecast:
 
     @property
     def elo_is_set(self) -> bool:
-        """Whether the user gave the Elo of all parameters."""
+        """Tell whether the user gave the Elo of all parameters."""
         codes = {p.code for p in self.competition.tuned}
         return None in self.options.elo or self.options.elo.keys() >= codes
 

@@ -81,8 +81,9 @@ class Player(msgspec.Struct, frozen=True):
 
     def at_time_control(self, text: str) -> Player:
         """Return the player with another time control; "" for its own."""
-        control = TimeControl.parse(text) if text else self.time_control
-        return msgspec.structs.replace(self, time_control=control)
+        if not text:
+            return self
+        return msgspec.structs.replace(self, time_control=TimeControl.parse(text))
 
     def turns_scores(self, colour: int) -> bool:
         """Return whether its scores as `colour` have the opposite sign of its own side's."""

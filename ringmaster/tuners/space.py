@@ -45,8 +45,7 @@ class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Return the space of parameters."""
         logarithmic = np.array([p.scale == "log" for p in parameters], dtype=np.bool_)
         columns = np.array([(p.start, p.minimum, p.maximum) for p in parameters], dtype=np.float64)
-        columns[logarithmic] = np.log(columns[logarithmic])
-        start, low, high = columns.T
+        start, low, high = on_scale(columns.T, logarithmic)
         return cls(
             start,
             low,

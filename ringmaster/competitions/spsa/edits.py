@@ -136,7 +136,7 @@ def _effects(was: Tune, now: Tune, issued: int) -> Iterator[str]:
             if name == "method" and completed:
                 effect = "; θ stays where it is, and moves by the new method's steps"
                 if not isinstance(now.tuner.method, GainMethod):
-                    effect = "; θ follows from all results so far"
+                    effect = "; θ goes on by all results so far"
             yield f"{name} {before} → {after}{effect}"
     planned = now.schedule.iterations
     if planned != was.schedule.iterations:

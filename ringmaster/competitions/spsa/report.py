@@ -55,7 +55,11 @@ _LIVE = (
     Column("interval", "optimum 95 %", live=True),
 )
 _FURTHER_DATA = tuple(
-    map(Column, ("estimate", "low", "high", "slope", "slope_error", "curvature", "optimum"))
+    Column(code)
+    for code in (
+        *("estimate", "low", "high", "elo_at_stake_error"),
+        *("slope", "slope_error", "curvature", "optimum"),
+    )
 )
 _DATA = (*_VALUES, *_EFFECTS[1:], *_FURTHER_DATA, Column("frozen"))
 
@@ -222,6 +226,9 @@ def _results_of(finding: Finding) -> dict[str, Any]:
         "interval": interval,
         "optimum_with_interval": None if optimum is None else f"{optimum:.4g} ({interval})",
         "elo_at_stake": shown.elo_at_stake,
+        "elo_at_stake_error": Z95 * shown.elo_deviation
+        if isinstance(shown, OptimumInterval)
+        else None,
         "signal": shown.signal,
         "slope": fit.slope,
         "slope_error": error,
@@ -235,10 +242,15 @@ def _explanations(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield explanations of the columns that have entries."""
     stakes = [row["elo_at_stake"] for row in rows if row["elo_at_stake"] is not None]
     if stakes:
-        yield (
-            "at stake: Elo gain from the start to the estimate, as the results suggest; "
-            f"{sum(stakes):+z.1f} in all"
-        )
+        yield "at stake: Elo gain from the start to the estimate, as the results suggest;"
+        errors = [row["elo_at_stake_error"] for row in rows]
+        if None in errors or not any(errors):
+            yield f"  {sum(stakes):+z.1f} in all"
+        else:
+            yield (
+                f"  {sum(stakes):+z.1f} ± {math.hypot(*errors):.1f} in all "
+                "(95 %, if the loss is a parabola)"
+            )
     if not all(row["signal"] for row in rows):
         yield f"signal {_NO_SIGNAL}: the effect of this parameter alone may be chance;"
         yield "  all estimates together may still be better than the start"

@@ -15,14 +15,16 @@ E[e·(x − o)²] is least at x* = E[e·o]/E[e].  With ς² = E[e·(o − x*)²]
 width: wide at first, then narrowing about as k^−¼, so that the bias of a lopsided or saturating
 loss shrinks with the noise.  The first perturbations are small and double every 16 iterations,
 since nothing is known of the loss far away.  Midpoints are θ ± 2·ς at random, which distinguishes
-a steep parameter at its optimum from one without effect.  θ leaves the start gradually: with r the
-gain by x* in units of the loss that ς leaves, it is at a share of 2·(1 − 0.6/r) of the way.
+a steep parameter at its optimum from one without effect.  The start is left gradually: with r the
+gain by x* in units of the loss that ς leaves, the aim of θ is at a share of 2·(1 − 0.6/r) of the
+way.  θ follows its aim with a time constant of 6 % of the results and four updates, so that its
+course is calm: a third of the path, at no loss of Elo.
 
 If both sides of an iteration are so far from θ that both are lost, they play even games, and the
 tune learns nothing.  So a few iterations are probes, games of θ + w·δ against θ itself at the
 WIDTHS in turn.  A width is given up if a player there loses more than about 90 Elo, by a parabola
-through the probes at this width and the narrower ones.  Wider results then count less and less,
-so that θ does not jump, and all lengths of the prior shrink with the width.
+through the probes at this width and the narrower ones.  Wider results then do not count, and all
+lengths of the prior shrink with the width.
 """
 
 from __future__ import annotations
@@ -47,10 +49,10 @@ PROBES, PROBED = 12.0, 6
 #: The most L − W a game that a player at the width may lose, about 90 Elo, and the even games
 #: that count with its probes.
 MOST_LOST, HARMLESS = 0.25, 8.0
-#: Results of widths given up count less and less until the others have this share of their weight.
-LEFT_OUT = 0.03
-#: θ leaves the start from this r on, with this slope.
+#: The aim of θ leaves the start from this r on, with this slope.
 LEAVING, RAMP = 0.6, 2.0
+#: The time constant of θ: results as a share of all, and updates.
+CALM, CALM_UPDATES = 0.06, 4.0
 #: Standard errors by which the results of a narrower width contradict the fit.
 CONTRADICTION = 3.0
 
@@ -64,8 +66,8 @@ class Adaptive(Method):
     own_c  fixed perturbations, (n,), NaN where the method chooses
 
     Memory: sums (…, octaves, 5, n); totals (…, 3), results, games and Σ(W−L)²; probes
-    (…, widths, 2), games and L − W; first (…, n), the octave of each parameter's width; theta, c
-    and shift (…, n).
+    (…, widths, 2), games and L − W; first (…, n), the octave of each parameter's width; theta,
+    the estimate, c and shift (…, n).
     """
 
     shifted = True
@@ -75,8 +77,6 @@ class Adaptive(Method):
         n = len(space)
         self._own_c = np.full(n, np.nan) if own_c is None else own_c
         self.half = space.width / 2
-        self._low = (space.minimum - space.start) / self.half
-        self._high = (space.maximum - space.start) / self.half
         # widths that move a parameter at all
         reach = WIDTHS[:, np.newaxis] * self.half >= space.least_c
         free = reach & np.isnan(self._own_c)
@@ -128,7 +128,7 @@ class Adaptive(Method):
         units = np.stack([half**2, half**3, half**4, half, half**2])
         memory["sums"][-1] = regression.sums() / units
         memory["totals"][:] = iterations, regression.games, regression.squares
-        return self._with_centre(memory)
+        return self._with_centre(memory) | {"theta": self.space.clip(theta)}
 
     def learn(
         self,
@@ -165,14 +165,14 @@ class Adaptive(Method):
         return memory["theta"]
 
     def estimate(self, memory: Memory) -> Array:
-        return self.space.clip(self.space.start + self._x(self._posterior(memory)) * self.half)
+        return memory["theta"]
 
     def remarks(self, memory: Memory) -> list[str]:
         lines = []
-        posterior = self._posterior(memory)
+        posterior = self.posterior(memory)
         share = float(_leaving(posterior)[0])
         if share < 1:
-            lines.append(f"weak results: the estimate is {share:.0%} of the way from the start")
+            lines.append(f"weak results: θ goes {share:.0%} of the way from the start")
         first = memory["first"].astype(np.intp)
         if first.any():
             widest = sorted({50 * WIDTHS[first.max()], 50 * WIDTHS[first.min()]})
@@ -186,34 +186,36 @@ class Adaptive(Method):
         return lines
 
     def intervals(self, memory: Memory) -> list[OptimumInterval]:
-        posterior = self._posterior(memory)
-        x = self._x(posterior)
-        ends = (posterior.quantile(p) for p in (0.025, 0.975))
-        places = (self.space.clip(self.space.start + end * self.half) for end in (x, *ends))
-        stake = x * (2 * posterior.slope - x * posterior.elo) + 0.0
+        posterior, theta = self.posterior(memory), memory["theta"]
+        low, high = (
+            self.space.clip(self.space.start + posterior.quantile(p) * self.half)
+            for p in (0.025, 0.975)
+        )
+        gain = posterior.gain((theta - self.space.start) / self.half)
         # the strongest parameter is a reason to leave the start, even if others are needed too
         strongest = posterior.ratio == posterior.ratio.max()
         signal = (_leaving(posterior) > 0) & (posterior.signal() | strongest)
-        rows = zip(*(column.tolist() for column in (*places, stake, signal)), strict=True)
-        return [OptimumInterval(*row) for row in rows]
+        # a θ on its way to a distant interval belongs to it
+        columns = (theta, np.minimum(low, theta), np.maximum(high, theta), *gain, signal)
+        return [OptimumInterval(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
     def _with_centre(self, memory: Memory) -> Memory:
         """Update the widths, θ, c and shift of a memory, and return it."""
         memory["first"] = self._first_octave(memory)
-        posterior = self._posterior(memory)
+        posterior = self.posterior(memory)
         widest = WIDTHS[memory["first"].astype(np.intp)]
         widest = np.minimum(widest, FIRST_C * 2 ** min(_results(memory) / DOUBLING, 20.0))
         c = np.minimum(C_PER_DEVIATION * posterior.deviation, widest)
         c = np.where(np.isnan(self._own_c), c * self.half, self._own_c)
-        memory["theta"] = self.space.clip(self.space.start + self._x(posterior) * self.half)
+        x = posterior.x * _leaving(posterior)
+        aim = self.space.clip(self.space.start + x * self.half)
+        before = memory.get("theta", aim)
+        rate = stride(_results(memory)) / (CALM * _results(memory) + CALM_UPDATES)
+        memory["theta"] = before + rate * (aim - before)
         memory["c"] = np.maximum(c, self.space.least_c)
         shift = SHIFT_PER_DEVIATION * posterior.deviation * self.half
         memory["shift"] = np.minimum(shift, SHIFT_MOST * memory["c"])
         return memory
-
-    def _x(self, posterior: Posterior) -> Array:
-        """Return θ in half ranges from the start, within the bounds, (…, n)."""
-        return np.clip(posterior.x * _leaving(posterior), self._low, self._high)
 
     def _first_octave(self, memory: Memory) -> Array:
         """Return the octave of each parameter's width, (…, n)."""
@@ -222,8 +224,7 @@ class Adaptive(Method):
         known = np.cumsum(games * square**2, axis=-1) + HARMLESS * square**2
         parabola = np.cumsum(lost * square, axis=-1) / known
         wider = np.count_nonzero(parabola * square > MOST_LOST, axis=-1)[..., np.newaxis]
-        first: Array = np.minimum(wider, self._last_octave)
-        return first.astype(np.float64)
+        return np.asarray(np.minimum(wider, self._last_octave), dtype=np.float64)
 
     def _variance(self, memory: Memory) -> Array:
         """Return the variance of W − L a game, (…)."""
@@ -231,23 +232,21 @@ class Adaptive(Method):
         variance: Array = (squares + KNOWN_GAMES * KNOWN_VARIANCE) / (games + KNOWN_GAMES)
         return variance
 
-    def _posterior(self, memory: Memory) -> Posterior:
+    def posterior(self, memory: Memory) -> Posterior:
+        """Return what the results of all widths that count tell, lengths in half ranges."""
         first = memory["first"]
         within = _OCTAVES[:, np.newaxis] >= first[..., np.newaxis, :]
-        sums = np.moveaxis(memory["sums"], -2, 0)
-        inside = (sums * within).sum(axis=-2)
-        outside = sums.sum(axis=-2) - inside
-        kept = np.clip(1 - inside[0] / np.maximum(LEFT_OUT * outside[0], _TINY), 0, 1)
+        sums = (np.moveaxis(memory["sums"], -2, 0) * within).sum(axis=-2)
         unit = 0.5**first
-        a, b, d, p, q = (inside + kept * outside) / self._variance(memory)[..., np.newaxis]
+        a, b, d, p, q = sums / self._variance(memory)[..., np.newaxis]
         lengths = [a / unit**2, b / unit**3, d / unit**4, p / unit, q / unit**2]
         return infer(lengths, unit[..., np.newaxis])
 
     def _contradicted(self, memory: Memory, posterior: Posterior) -> Flags:
         """Return whether a parameter's results at a width contradict the fit, (…, n)."""
         a, b, _, p, _ = np.moveaxis(memory["sums"], -2, 0)
-        slope, elo = (each[..., np.newaxis, :] for each in (posterior.slope, posterior.elo))
-        expected = 4 / C * (slope * a - elo * b)
+        x, elo = (each[..., np.newaxis, :] for each in (posterior.x, posterior.elo))
+        expected = 4 / C * elo * (x * a - b)
         error = np.sqrt(self._variance(memory)[..., np.newaxis, np.newaxis] * np.maximum(a, _TINY))
         within = _OCTAVES[:, np.newaxis] >= memory["first"][..., np.newaxis, :]
         off = within & (np.abs(p - expected) > CONTRADICTION * error)

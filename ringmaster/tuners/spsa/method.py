@@ -180,6 +180,7 @@ class OptimumInterval(msgspec.Struct, frozen=True):
     optimum       its estimate, within the bounds like the interval
     low, high     95 % interval of the optimum
     elo_at_stake  expected Elo gain from the start to the estimate
+    elo_deviation  its standard deviation, if the loss is a parabola
     signal        whether the results show an effect; a parameter without one is no reason to
                   leave the start
     """
@@ -188,6 +189,7 @@ class OptimumInterval(msgspec.Struct, frozen=True):
     low: float
     high: float
     elo_at_stake: float
+    elo_deviation: float
     signal: bool
 
 

@@ -47,18 +47,19 @@ class Posterior(NamedTuple):
     """The posterior of each parameter; lengths in half ranges from the start, (…, n) each.
 
     x, deviation  x* = E[e·o]/E[e], and ς
-    elo, slope    E[e], the Elo lost at a distance of half a range, and E[e·o]
+    elo           E[e], the Elo lost at a distance of half a range
     ratio         likelihood ratio of the best falling or level line, twice its logarithm
     weights       of the points of the grid of τ and e, (…, n, points)
+    elos          e of each of them
     means, deviations  at each of them o ~ N(mean, deviation²)
     """
 
     x: Array
     deviation: Array
     elo: Array
-    slope: Array
     ratio: Array
     weights: Array
+    elos: Array
     means: Array
     deviations: Array
 
@@ -71,6 +72,14 @@ class Posterior(NamedTuple):
         below = np.take_along_axis(weights, order, axis=-1).cumsum(axis=-1) < p
         at = np.minimum(below.sum(axis=-1, keepdims=True), order.shape[-1] - 1)
         return np.take_along_axis(places, np.take_along_axis(order, at, axis=-1), axis=-1)[..., 0]
+
+    def gain(self, x: Array) -> tuple[Array, Array]:
+        """Return the Elo gained from the start to x, half ranges, and its deviation, (…, n)."""
+        x = x[..., np.newaxis]
+        means = x * self.elos * (2 * self.means - x)
+        squares = np.square(means) + np.square(2 * x * self.elos * self.deviations)
+        mean, square = ((self.weights * each).sum(axis=-1) for each in (means, squares))
+        return mean + 0.0, np.sqrt(np.maximum(square - np.square(mean), 0.0))
 
     def signal(self) -> Flags:
         """Return whether the results of each parameter differ from chance, (…, n)."""
@@ -106,14 +115,15 @@ def infer(sums: Sequence[Array], unit: Array) -> Posterior:
     square = 1 / precision + np.square(mean - x[..., np.newaxis, np.newaxis])
     deviation = np.sqrt((share * square).sum(axis=(-2, -1)))
     points = (*weight.shape[:-2], -1)
+    elos = np.broadcast_to(ELO, weight.shape).reshape(points) / unit**2
     unit = unit[..., 0]
     return Posterior(
         x * unit,
         deviation * unit,
         elo / unit**2,
-        elo * x / unit,
         _likelihood_ratio(*sums),
         weight.reshape(points),
+        elos,
         mean.reshape(points) * unit[..., np.newaxis],
         np.broadcast_to(precision**-0.5, weight.shape).reshape(points) * unit[..., np.newaxis],
     )

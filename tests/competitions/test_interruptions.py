@@ -64,6 +64,7 @@ class Play:
         self.competition.restore(msgspec.json.decode(self._state))
         for ticket, result in self._since:
             self.competition.record_result(ticket, result)
+        self.competition.watch.clear()
         self.competition.apply_edits([job.ticket for job in self.issued.values()])
         for game_id, job in list(self.issued.items()):
             ticket = msgspec.json.decode(msgspec.json.encode(job.ticket))
@@ -213,6 +214,8 @@ def test_interrupted_competition_ends_as_an_uninterrupted_one(
         step = rng.random()
         if step < 0.1:
             interrupted.interrupt()
+            # as at the start of any run
+            straight.competition.watch.clear()
             straight.competition.apply_edits([])
         elif step < 0.2:
             interrupted.save()

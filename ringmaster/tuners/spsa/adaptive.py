@@ -23,8 +23,9 @@ course is calm: a third of the path, at no loss of Elo.
 If both sides of an iteration are so far from θ that both are lost, they play even games, and the
 tune learns nothing.  So a few iterations are probes, games of θ + w·δ against θ itself at the
 WIDTHS in turn.  A width is given up if a player there loses more than about 90 Elo, by a parabola
-through the probes at this width and the narrower ones.  Wider results then do not count, and all
-lengths of the prior shrink with the width.
+through the probes at this width and the narrower ones.  All lengths of the prior shrink with the
+width, and results of wider perturbations lose weight, none is left at 130 Elo: one probe must not
+throw most of a tune away.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ C_PER_DEVIATION = 6.0
 SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.2
 #: Of k iterations, about PROBES·ln(1 + k/PROBES) are probes, at the PROBED widest widths in turn.
 PROBES, PROBED = 12.0, 6
-#: The most L − W a game that a player at the width may lose, about 90 Elo, and the even games
-#: that count with its probes.
-MOST_LOST, HARMLESS = 0.25, 8.0
+#: The L − W a game from which on a player at a width loses too much, about 90 Elo, and the one at
+#: which results of the width have no weight left; even games that count with its probes.
+MOST_LOST, USELESS, HARMLESS = 0.25, 0.35, 8.0
 #: The aim of θ leaves the start from this r on, with this slope.
 LEAVING, RAMP = 0.6, 2.0
 #: The time constant of θ: results as a share of all, and updates.
@@ -201,7 +202,8 @@ class Adaptive(Method):
 
     def _with_centre(self, memory: Memory) -> Memory:
         """Update the widths, θ, c and shift of a memory, and return it."""
-        memory["first"] = self._first_octave(memory)
+        wider = np.count_nonzero(self._lost(memory) > MOST_LOST, axis=-1)[..., np.newaxis]
+        memory["first"] = np.minimum(wider, self._last_octave).astype(np.float64)
         posterior = self.posterior(memory)
         widest = WIDTHS[memory["first"].astype(np.intp)]
         widest = np.minimum(widest, FIRST_C * 2 ** min(_results(memory) / DOUBLING, 20.0))
@@ -217,14 +219,12 @@ class Adaptive(Method):
         memory["shift"] = np.minimum(shift, SHIFT_MOST * memory["c"])
         return memory
 
-    def _first_octave(self, memory: Memory) -> Array:
-        """Return the octave of each parameter's width, (…, n)."""
+    def _lost(self, memory: Memory) -> Array:
+        """Return the L − W a game of a player at each width by the probes, (…, widths)."""
         games, lost = np.moveaxis(memory["probes"][..., ::-1, :], -1, 0)
         square = np.square(WIDTHS[::-1])
         known = np.cumsum(games * square**2, axis=-1) + HARMLESS * square**2
-        parabola = np.cumsum(lost * square, axis=-1) / known
-        wider = np.count_nonzero(parabola * square > MOST_LOST, axis=-1)[..., np.newaxis]
-        return np.asarray(np.minimum(wider, self._last_octave), dtype=np.float64)
+        return np.asarray((square * np.cumsum(lost * square, axis=-1) / known)[..., ::-1])
 
     def _variance(self, memory: Memory) -> Array:
         """Return the variance of W − L a game, (…)."""
@@ -233,11 +233,11 @@ class Adaptive(Method):
         return variance
 
     def posterior(self, memory: Memory) -> Posterior:
-        """Return what the results of all widths that count tell, lengths in half ranges."""
-        first = memory["first"]
-        within = _OCTAVES[:, np.newaxis] >= first[..., np.newaxis, :]
-        sums = (np.moveaxis(memory["sums"], -2, 0) * within).sum(axis=-2)
-        unit = 0.5**first
+        """Return what the results tell, lengths in half ranges."""
+        kept = np.clip((USELESS - self._lost(memory)) / (USELESS - MOST_LOST), 0, 1)
+        kept = np.where(_OCTAVES[:, np.newaxis] >= self._last_octave, 1, kept[..., np.newaxis])
+        sums = (np.moveaxis(memory["sums"], -2, 0) * kept).sum(axis=-2)
+        unit = 0.5 ** memory["first"]
         a, b, d, p, q = sums / self._variance(memory)[..., np.newaxis]
         lengths = [a / unit**2, b / unit**3, d / unit**4, p / unit, q / unit**2]
         return infer(lengths, unit[..., np.newaxis])

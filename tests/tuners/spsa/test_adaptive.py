@@ -12,7 +12,7 @@ import pytest
 from benchmarks.landscapes import LossFunction
 from ringmaster.tuners.simulation import FixedDraws, SimulatedPlayers, SimulatedTune, simulate
 from ringmaster.tuners.space import Array, Space
-from ringmaster.tuners.spsa.adaptive import FIRST_C, PROBED, WIDTHS, Adaptive, stride
+from ringmaster.tuners.spsa.adaptive import FIRST_C, HARMLESS, PROBED, WIDTHS, Adaptive, stride
 from ringmaster.tuners.spsa.method import Memory, Method
 from ringmaster.tuners.spsa.perturbation import Counting, sides
 from ringmaster.tuners.spsa.posterior import (
@@ -286,6 +286,24 @@ def test_width_shrinks_to_a_narrow_basin_and_theta_finds_its_optimum() -> None:
     assert np.all(WIDTHS[memory["first"].astype(int)] * 50 <= 3)
     assert np.all(memory["c"] <= 3)
     assert method.estimate(memory) == pytest.approx([50, 50], abs=0.3)
+
+
+def test_a_probe_that_gives_up_a_width_late_does_not_throw_its_results_away() -> None:
+    method = Adaptive(space_of((70, 0, 100)))
+    memory = simulated(method, np.array([60.0]), np.array([40.0]), 1, 1000, seed=2)
+    (one,) = of_each(memory)
+    assert not one["first"].any()
+    before = method.posterior(one)
+    one["probes"][:] = 0
+    # 0.27 of W − L a game at the widest width
+    one["probes"][0] = 30, 0.27 * (30 + HARMLESS)
+    there = np.full(1, 40.0)
+    while not one["first"].any():
+        k = one["totals"][0] + 1
+        method.learn(one, k, there, there, np.ones(1), np.asarray(0.0), 0)
+    after = method.posterior(one)
+    assert 50 * np.abs(after.x - before.x) < 2
+    assert after.deviation < 1.5 * before.deviation
 
 
 def test_width_of_a_parabola_is_a_third_of_the_range() -> None:

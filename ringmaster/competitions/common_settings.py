@@ -83,7 +83,6 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
 
     @property
     def has_limits(self) -> bool:
-        """Return whether something limits its moves."""
         return any(self.values.get(name) is not None for name in LIMIT_NAMES)
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> PlayerDefinition:
@@ -108,7 +107,6 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
         return PlayerDefinition(values, self.switched_off)
 
     def canonical(self) -> Mapping[str, Any]:
-        """Return the arguments, to compare two runs."""
         off = self.switched_off
         return {**self.values, "switched_off": off} if off else self.values
 
@@ -157,7 +155,6 @@ def merged_options(
 
 
 def given_options(options: Mapping[str, OptionValue | None] | None) -> dict[str, OptionValue]:
-    """Return the options that None does not switch off."""
     return {name: value for name, value in (options or {}).items() if value is not None}
 
 

@@ -264,7 +264,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def void(self) -> int:
-        """The number of void games."""
         return number_of(self.void_kinds)
 
     @property

@@ -190,7 +190,6 @@ def check_adjudication(settings: GameSettings) -> None:
 
 
 def check_files(settings: GameSettings) -> None:
-    """Raise SettingError for missing tablebases."""
     if settings.tablebases is not None:
         problem = find_problem(settings.tablebases)
         if problem:
@@ -198,8 +197,6 @@ def check_files(settings: GameSettings) -> None:
 
 
 class Variant(String):
-    """The name of a supported variant of chess."""
-
     def describe(self) -> str:
         return "'standard', 'chess960' or another variant of chess"
 

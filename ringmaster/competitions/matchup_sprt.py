@@ -83,7 +83,6 @@ class SprtProgress(msgspec.Struct):
     latest: LikelihoodRatio | None = None
 
     def same(self, other: SprtProgress | None) -> bool:
-        """Return whether both tests have the same settings."""
         return other is not None and (self.test, self.first, self.in_pairs) == (
             other.test,
             other.first,
@@ -154,12 +153,10 @@ class SprtReport(msgspec.Struct, frozen=True):
 
     @property
     def games(self) -> int:
-        """Games in `counts`."""
         return _games(self.counts)
 
     @property
     def games_at_decision(self) -> int | None:
-        """Number of games at the decision."""
         return None if self.decision is None else _games(self.decision.counts)
 
     @property
@@ -201,7 +198,6 @@ class SprtReport(msgspec.Struct, frozen=True):
         )
 
     def lines(self) -> list[str]:
-        """Return lines for a report."""
         test, (low, high) = self.test, self.test.bounds
         head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
         ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"

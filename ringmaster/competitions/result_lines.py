@@ -97,7 +97,6 @@ def count_void(
 
 
 def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
-    """Return the sum of several counts."""
     total: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for kinds in all:
         for code, reasons in kinds.items():
@@ -106,7 +105,6 @@ def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
 
 
 def number_of(kinds: Mapping[str, Mapping[str, int]]) -> int:
-    """Return the number of counted results."""
     return sum(sum(reasons.values()) for reasons in kinds.values())
 
 
@@ -117,7 +115,6 @@ def void_by_player(kinds: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def void_line(kinds: VoidKinds, *, unit: str = "games") -> str:
-    """Return a report's line on void results."""
     return f"void {unit} (not counted): {number_of(kinds)} ({void_by_player(kinds)})"
 
 
@@ -146,7 +143,6 @@ _OFF = ("false", "0", "", "none", "no_book", "<empty>")
 
 
 def repeats_line(repeats: int, games: int) -> str:
-    """Return a report's line on repeated games."""
     return (
         f"games that repeat an earlier one, move for move: {repeats} ({_distinct(repeats, games)})"
     )

@@ -76,8 +76,6 @@ class Choice(SettingType):
 
 
 class Word(SettingType):
-    """A word, or a value of another type."""
-
     def __init__(self, inner: SettingType, *words: str) -> None:
         self.inner = inner
         self.words = words
@@ -150,5 +148,4 @@ def limit_of(values: Mapping[str, Any], name: str) -> int | None:
 
 
 def endless_warning(name: str) -> str:
-    """Return the warning about games of Go without end."""
     return f"no {name}: the games go on until you stop the run; write {name} = None to say so"

@@ -114,12 +114,10 @@ class Tally(msgspec.Struct):
 
     @property
     def completed(self) -> int:
-        """Games that are not void, including unknown results."""
         return sum(map(sum, self.by_colour))
 
     @property
     def known(self) -> int:
-        """Games with a result."""
         return self.completed - self.total(3)
 
     @property
@@ -129,7 +127,6 @@ class Tally(msgspec.Struct):
 
     @property
     def void(self) -> int:
-        """Void games."""
         return number_of(self.void_kinds)
 
     def points(self, player: int) -> float:
@@ -376,7 +373,6 @@ class FaultWatch(msgspec.Struct):
         return fault_rule(self.series[series], unit) if is_fault else ""
 
     def clear(self) -> None:
-        """Forget all games."""
         self.players.clear()
         self.series.clear()
 

@@ -159,7 +159,6 @@ class TexelCompetition(Tune):
         return self._function_failures()
 
     def _prepare_positions(self) -> None:
-        """Read the positions and begin the tune.  Raises SettingError."""
         assert self.positions_file is not None
         from ringmaster.datasets.position_set import build_positions
 
@@ -396,7 +395,6 @@ class TexelCompetition(Tune):
             self.tuning.state.features = features.version
 
     def _restart(self, why: str, edited: Collection[str], *, remeasure: bool) -> list[str]:
-        """Restart the optimiser from the best values; return lines for the history."""
         state = self.tuning.state
         passes = counted(state.passes, "pass")
         where = f"after {passes}" if state.passes else "before the first pass"

@@ -121,7 +121,6 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -
 
 
 def shard_id(ticket: Ticket) -> str:
-    """Return the id of a shard's job."""
     beginning = ticket["e"]
     if "a" in ticket:
         name = f"a{ticket['a']}"
@@ -148,7 +147,6 @@ def record_void(
 def record_probe(
     state: TexelState, ticket: Ticket, result: EvaluationResult, scoring: Scoring
 ) -> Reaction:
-    """Record the results of a probe in the state."""
     if ticket["n"] == state.probe_out:
         state.probe_out = None
     if problem := result.facts["problem"]:
@@ -201,7 +199,6 @@ def scores_of(
 
 
 def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationResult:
-    """Return a void version of a result."""
     return msgspec.structs.replace(
         result, outcome="void", reason=reason, detail=detail, scores=None, answers=None
     )
@@ -258,7 +255,6 @@ class Evaluations:
         }
 
     def _scoring(self, number: int) -> Scoring:
-        """Return how a pass scores positions."""
         # there may be a shard of a reference that is gone
         return self._scorings.get(min(max(number, REFERENCE), 0), self._scorings[0])
 

@@ -63,17 +63,14 @@ class Shards(msgspec.Struct, frozen=True):
 
     @property
     def of_train(self) -> int:
-        """Number of training shards."""
         return max(1, round(self.train / self.size))
 
     @property
     def of_validation(self) -> int:
-        """Number of validation shards."""
         return max(1, round(self.validation / self.size)) if self.validation else 0
 
     @property
     def total(self) -> int:
-        """Number of shards."""
         return self.of_train + self.of_validation
 
     def positions(self, shard: int) -> slice:
@@ -157,7 +154,6 @@ class LabelledPositions:
         self._cached = 0
 
     def under(self, target: Target) -> LabelledPositions:
-        """Return the same positions with another target."""
         return LabelledPositions(
             self.file, self._values, self._beginning, self.labelling, self.source, target
         )
@@ -178,12 +174,10 @@ class LabelledPositions:
         return decode_scores(data)
 
     def column(self, name: str, shard: int) -> npt.NDArray[Any]:
-        """Return a column of the position file for a shard."""
         column: npt.NDArray[Any] = getattr(self.file, name)
         return column[self.shards.positions(shard)]
 
     def texts(self, shard: int) -> list[str]:
-        """Return all positions of a shard."""
         places = self.shards.positions(shard)
         texts = self.file.texts(places.start, places.stop, places.step)
         return [text.decode("ascii", "replace") for text in texts]
@@ -250,7 +244,6 @@ class LabelledPositions:
             yield Block(places, scores, labels.target, labels.weight, group)
 
     def sum(self, shard: int, scores: Floats) -> Sum:
-        """Return the loss of a shard."""
         labels = self.labels(shard)
         return self.loss.total(scores, labels.target, labels.weight)
 
@@ -458,5 +451,4 @@ class LabelledPositions:
 
 
 def decode_scores(data: bytes) -> Floats:
-    """Return scores from their stored form."""
     return np.frombuffer(data, dtype="<f4")

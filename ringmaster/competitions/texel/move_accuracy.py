@@ -122,7 +122,6 @@ class MoveComparison:
         self.difference = change, max(change - spread, -1.0), min(change + spread, 1.0)
 
     def text(self) -> str:
-        """Return the paired comparison in words."""
         value, low, high = (f"{100 * each:+.2f}" for each in self.difference)
         return (
             f"the tuned values gain {counted(self.gained, 'position')} and lose {self.lost:,}: "
@@ -134,12 +133,10 @@ class MoveComparison:
         return {side: share_interval(n, self.positions) for side, n in self.matches.items()}
 
     def line(self) -> str:
-        """Return the result in a line for the history."""
         shares = ", ".join(f"{side} {share}" for side, share in self.shares().items())
         return f"move accuracy: {shares}; {self.text()}"
 
     def table(self, settings: MoveAccuracySettings) -> Table:
-        """Return the table of a report."""
         columns = (Column("values", "values", align=LEFT), Column("share", "teacher's moves"))
         rows = tuple({"values": side, "share": share} for side, share in self.shares().items())
         limit = f"{settings.search.kind}={settings.search.amount}"
@@ -147,7 +144,6 @@ class MoveComparison:
         return Listing(columns, rows).table(title, [self.text()])
 
     def data(self) -> dict[str, Any]:
-        """Return the JSON data of a report."""
         names = ("value", "low", "high")
         shares = {
             side: (n / self.positions, *share_ends(n, self.positions))

@@ -119,7 +119,6 @@ class TuneReport(msgspec.Struct, frozen=True):
         return blocks
 
     def short(self) -> list[Table | Text]:
-        """Return the blocks of the live display."""
         blocks: list[Table | Text] = [self._parameters().table(self._title(), live=True)]
         if self.tuning.state.told:
             blocks.append(self._course_table(LATEST))
@@ -213,7 +212,6 @@ class TuneReport(msgspec.Struct, frozen=True):
         return Listing(_PARAMETERS, tuple(rows))
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
-        """Return the ends of the known intervals by code."""
         ends = None if self._optimiser is None else self._optimiser.intervals
         if ends is None:
             return {}
@@ -314,7 +312,6 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield void_line(state.void_kinds, unit="evaluations")
 
     def data(self) -> dict[str, Any]:
-        """Return the tune's part of `show --json`."""
         state, labelling = self.tuning.state, self.tuning.state.labelling
         return {
             "optimiser": self.tuning.settings["optimiser"].name,
@@ -348,7 +345,6 @@ class TuneReport(msgspec.Struct, frozen=True):
         }
 
     def _sweep(self) -> list[dict[str, Any]]:
-        """Return the pairs of a sweep and their results."""
         sweep = self.tuning.sweep
         return [
             {

@@ -90,7 +90,6 @@ class Scoring(msgspec.Struct, frozen=True):
         return repr(self.text)
 
     def canonical(self) -> dict[str, Any]:
-        """Return the settings for the comparison of two runs."""
         return {"kind": self.kind, "pov": self.pov, "function": self.function}
 
     @property
@@ -169,8 +168,6 @@ SCORE = CallOf(
 
 
 class ScoreSetting(Choice):
-    """The setting `score`."""
-
     def __init__(self) -> None:
         super().__init__(SCORE, function=_FUNCTION)
 
@@ -231,7 +228,6 @@ class PositionsSettings(msgspec.Struct, frozen=True):
         return None if None in caps else max(cap for cap in caps if cap is not None)
 
     def canonical(self) -> dict[str, Any]:
-        """Return the settings for the comparison of two runs."""
         sources = [vars(source) for source in self.sources]
         return {"sources": sources, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
@@ -346,7 +342,6 @@ class OptimiserSettings(msgspec.Struct, frozen=True):
         return repr(self.name)
 
     def canonical(self) -> dict[str, Any]:
-        """Return the settings for the comparison of two runs."""
         return {"name": self.name, **self.arguments}
 
 

@@ -89,7 +89,6 @@ class TuneSettings(msgspec.Struct, frozen=True):
 
     @property
     def codes(self) -> list[str]:
-        """Codes of the tuned parameters."""
         return [p.code for p in self.parameters if not p.frozen]
 
 
@@ -104,7 +103,6 @@ REFERENCE = -4
 
 
 def is_reference(number: int) -> bool:
-    """Return whether a pass belongs to a reference engine."""
     return number <= REFERENCE
 
 
@@ -129,7 +127,6 @@ class OpenPass(msgspec.Struct, omit_defaults=True):
 
     @property
     def complete(self) -> bool:
-        """Return whether all shards have returned."""
         return None not in self.losses
 
 
@@ -204,7 +201,6 @@ class MoveTest(msgspec.Struct):
 
     @property
     def complete(self) -> bool:
-        """Return whether all jobs have returned."""
         return None not in self.hits
 
     def register_issue(self, ticket: Ticket) -> bool:

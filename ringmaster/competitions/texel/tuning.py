@@ -126,7 +126,6 @@ class Tuning:
 
     @property
     def tuned(self) -> list[TunedParameter]:
-        """The parameters of the optimiser's arrays."""
         codes = set(self.codes)
         return [p for p in self.parameters if p.code in codes]
 
@@ -170,7 +169,6 @@ class Tuning:
         return {**self.state.values, **dict(zip(self.codes, theta, strict=True))}
 
     def values(self, number: int) -> ValuesByCode:
-        """Return the values of a pass."""
         one = self.state.open.get(str(number))
         return self.state.values if one is None else self._named(one.theta)
 
@@ -291,7 +289,6 @@ class Tuning:
         return msgspec.structs.replace(told, notes=(*lines, *told.notes))
 
     def _compare(self) -> list[str]:
-        """Compare with the reference; return lines for the history."""
         number = self.state.reference_pass
         if number not in self._extra_passes or not self._extra_pass(number).complete:
             return []

@@ -44,7 +44,6 @@ class _Used:
         self.memory = 0
 
     def add(self, usage: EngineUsage, plies: int) -> None:
-        """Count a game's resources."""
         self.plies += plies
         self.thinking += usage.thinking
         self.slowest = max(self.slowest, usage.slowest)

@@ -57,7 +57,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return self.tally if self.tally.players == self.codes else self.tally.turned()
 
     def match_result(self) -> MatchResult:
-        """Return the first player's result for a verdict."""
         tally = self.results
         return MatchResult(
             self.codes,
@@ -102,7 +101,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return self.report() if is_judged else None
 
     def wants(self, number: int) -> bool:
-        """Return whether the settings want the game with this number."""
         return not self.closed and (self.limit is None or number < self.limit)
 
     def new_sprt_progress(self) -> SprtProgress | None:
@@ -131,7 +129,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return progress is None or progress.decision is None or half
 
     def complete(self) -> bool:
-        """Return whether every game has been played."""
         return not self.wants_more() and not any(map(self.wants, self.open))
 
     def total(self) -> int | None:

@@ -108,7 +108,6 @@ def fault_notes(tally: Tally) -> Iterator[str]:
 
 
 def _spread(tally: Tally) -> str:
-    """Return normalised Elo, and counts of pairs."""
     parts = []
     normalized = tally.normalized()
     if math.isfinite(normalized.error) and tally.estimate().is_telling:

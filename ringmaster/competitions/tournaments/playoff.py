@@ -62,7 +62,6 @@ class MatchupDefinition(msgspec.Struct, frozen=True):
     arguments: Mapping[str, Any]
 
     def canonical(self) -> Mapping[str, Any]:
-        """Return the arguments, to compare two runs."""
         names = {"p1": self.first, "p2": self.second, "id": self.id, "name": self.name}
         return {**names, **self.arguments}
 
@@ -88,8 +87,6 @@ MATCHUP = CallOf(
 
 
 class Playoff(Tournament):
-    """Any number of matchups, each played to its own number of games."""
-
     type_name: ClassVar[str] = "playoff"
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,

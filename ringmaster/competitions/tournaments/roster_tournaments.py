@@ -137,7 +137,6 @@ class RosterTournament(Tournament):
         )
 
     def _standings(self) -> Standings:
-        """Return the standings of all players."""
         challengers = self._entered.get("challengers", ())
         return Standings(
             self.competitors, self.tallies.values(), self.values["anchor"], challengers
@@ -214,12 +213,10 @@ class Gauntlet(RosterTournament):
 
     @property
     def challengers(self) -> tuple[str, ...]:
-        """All challengers of all runs."""
         return self._entered["challengers"]
 
     @property
     def opponents(self) -> tuple[str, ...]:
-        """All opponents of all runs."""
         return self._entered["opponents"]
 
     def _pair_all(self) -> None:
@@ -234,14 +231,12 @@ class Gauntlet(RosterTournament):
                     self.matchups[id].closed = True
 
     def _against(self, i: int, j: int) -> Tally:
-        """Return the results of challenger i against opponent j."""
         codes = self.challengers[i], self.opponents[j]
         # players of different runs have not met
         tally = self.tallies.get(f"{letters(i)}v{j + 1}", Tally(codes))
         return tally if tally.players[0] == codes[0] else tally.turned()
 
     def _total(self, i: int) -> Tally:
-        """Return the results of challenger i against the field."""
         tallies = [self._against(i, j) for j in range(len(self.opponents))]
         return added_up((self.challengers[i], FIELD), tallies)
 

@@ -107,7 +107,6 @@ class OpeningNumbers:
         self._last = msgspec.convert(state or {}, dict[str, Drawn])
 
     def state(self) -> dict[str, object]:
-        """Return the state as JSON data."""
         state: dict[str, object] = msgspec.to_builtins(self._last)
         return state
 

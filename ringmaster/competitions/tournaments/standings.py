@@ -107,11 +107,9 @@ class Standings:
             self._points[i, j], self._points[j, i] = tally.points(0), tally.points(1)
 
     def against(self, i: int, j: int) -> tuple[float, float]:
-        """Return the points of player i and of player j in their games."""
         return self._points.get((i, j), 0.0), self._points.get((j, i), 0.0)
 
     def total(self, i: int) -> tuple[float, int]:
-        """Return a player's points and games in total."""
         points = [self.against(i, j) for j in range(len(self.codes)) if j != i]
         return sum(won for won, _ in points), round(sum(won + lost for won, lost in points))
 
@@ -139,7 +137,6 @@ class Standings:
         )
 
     def rating_tables(self) -> list[Table]:
-        """Return the tables of ratings, as far as ratings exist."""
         return [t for t in (self.rating_table(), self.los_table()) if t is not None]
 
     @functools.cached_property
@@ -178,7 +175,6 @@ class Standings:
 
     @property
     def has_prior(self) -> bool:
-        """Return whether the ratings have a prior."""
         return self._ratings is not None and self._ratings.prior > 0
 
     def ratings(self) -> dict[str, Rating]:

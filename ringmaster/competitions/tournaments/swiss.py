@@ -119,7 +119,6 @@ class Swiss(RosterTournament):
         return sorted(codes, key=lambda code: -ratings.get(code, unrated))
 
     def _active(self) -> list[str]:
-        """Return the competitors of the next round."""
         return [code for code in self._seeds if code not in self._withdrawn]
 
     # rounds

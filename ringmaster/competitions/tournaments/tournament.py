@@ -137,7 +137,6 @@ class Tournament(Competition):
         number_of_games: int | None,
         sprt: Sprt | None = None,
     ) -> None:
-        """Add a matchup."""
         codes = players[0].code, players[1].code
         matchup = Matchup(
             id=id,
@@ -313,7 +312,6 @@ class Tournament(Competition):
         )
 
     def _opening_number(self, ticket: Ticket) -> int:
-        """Return the number of a game's opening by round."""
         return unit_of(ticket)
 
     def describe(self, ticket: Ticket) -> Played:

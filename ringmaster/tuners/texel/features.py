@@ -70,14 +70,12 @@ class Matrix(Protocol):
 
 
 def feature_of(code: str, tapered: bool) -> str:
-    """Return the feature whose weight a parameter is."""
     if tapered and code.endswith((MIDDLE, END)):
         return code[: -len(MIDDLE)]
     return code
 
 
 def features_of(codes: Sequence[str], tapered: bool) -> tuple[str, ...]:
-    """Return the features of some parameters, in order."""
     return tuple(dict.fromkeys(feature_of(code, tapered) for code in codes))
 
 

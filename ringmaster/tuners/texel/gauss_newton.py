@@ -226,7 +226,6 @@ class GaussNewton(Optimiser):
     # steps
 
     def _propose(self, data: Data) -> None:
-        """Compute the best step by the linear model, and start its pass."""
         model, at = self._model(data, self._base), np.array(self._base.theta)
         if self._refused == 0:
             whole = self._whole_path
@@ -285,7 +284,6 @@ class GaussNewton(Optimiser):
         return point.train + Penalty(self.space, self._strength)(point.theta)
 
     def _judge(self, point: Point, data: Data) -> None:
-        """Accept or refuse a trial step."""
         self._tried.append(point.theta)
         self._trial = None
         taken = self._penalised(point) < self._penalised(self._base) - LEAST_DECREASE
@@ -329,7 +327,6 @@ class GaussNewton(Optimiser):
             self._propose(data)
 
     def _rate(self, point: Point) -> None:
-        """Compare a new base with the best values."""
         if point.validation is None or self._best.validation is None:
             self._best = point
             return
@@ -363,7 +360,6 @@ class GaussNewton(Optimiser):
         return promise > max(_WORTHWHILE * self._gained(), 10 * LEAST_DECREASE)
 
     def _settle(self) -> None:
-        """Continue with the next group, or end."""
         self._idle += 1
         if self._idle >= len(self._groups):
             why = "no step makes the error smaller"

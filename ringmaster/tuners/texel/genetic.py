@@ -54,7 +54,6 @@ class Coding:
 
     @property
     def count(self) -> int:
-        """The number of bits."""
         return sum(self.widths)
 
     def at(self, level: Levels) -> Array:

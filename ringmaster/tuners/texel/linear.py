@@ -118,7 +118,6 @@ class Linear(GaussNewton):
         return Agreement.of(model.linear(step, 0, len(real)), real)
 
     def _scores(self, data: Data, point: Point) -> Floats:
-        """Return the scores of all positions."""
         return self._column(data, lambda block: block.scores[0], point.number)
 
     def _column(
@@ -185,7 +184,6 @@ _SIDES = "counts must be White's (sente's) minus the other side's"
 
 
 def numbers_of(check: Agreement) -> str:
-    """Return an agreement in one line."""
     return (
         f"correlation {check.correlation:.4f}, slope {check.slope:.3f}, largest difference "
         f"{check.largest:.0f} cp over {check.count:,} positions"

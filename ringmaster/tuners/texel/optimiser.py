@@ -170,8 +170,6 @@ NORMAL = 1.959963984540054
 
 
 class Arguments(TypedDict, total=False):
-    """Arguments of every optimiser."""
-
     seed: int
     most_passes: float | None
     patience: int | None
@@ -336,7 +334,6 @@ class Optimiser(ABC):
         return low, high
 
     def report(self) -> list[OwnTable]:
-        """Return the tables of the method."""
         return [path.table() for path in self.ridge_paths]
 
     def flags(self) -> dict[int, tuple[str, ...]]:
@@ -355,7 +352,6 @@ class Optimiser(ABC):
         return flags
 
     def state(self) -> dict[str, Any]:
-        """Return the state as JSON data."""
         values = {name.strip("_"): getattr(self, name) for name in get_type_hints(type(self))}
         state: dict[str, Any] = msgspec.to_builtins(
             values, str_keys=True, order="deterministic", enc_hook=_data_of
@@ -363,7 +359,6 @@ class Optimiser(ABC):
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state."""
         for name, kind in get_type_hints(type(self)).items():
             data = state[name.strip("_")]
             setattr(self, name, msgspec.convert(data, kind, strict=False, dec_hook=_object_of))
@@ -377,11 +372,9 @@ class Optimiser(ABC):
         return self._used + cost <= self.most_passes + 1e-9
 
     def _stop(self, why: str) -> None:
-        """End the tune."""
         self._over = self._over or why
 
     def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
-        """Add a step to the course."""
         errors = finite(point.train), finite(point.validation)
         self._course.append(Step(self._used, point.theta, *errors, label, taken, extra))
         if len(self._course) > MOST_STEPS:

@@ -84,7 +84,6 @@ class Search(Optimiser):
         """Return values that must be checked before the end."""
 
     def _extras(self) -> dict[str, float]:
-        """Return further numbers for the course."""
         return {}
 
     def batch(self, number: int) -> tuple[int, ...]:
@@ -191,7 +190,6 @@ def tuned_blocks(
 
 
 def key_of(theta: Theta) -> str:
-    """Return a short key of some values."""
     data = np.asarray(theta, dtype="<f8").tobytes()
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 

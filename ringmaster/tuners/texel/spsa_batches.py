@@ -194,7 +194,6 @@ class SpsaBatches(Search):
         return plus, minus
 
     def _move(self, above: float, below: float) -> None:
-        """Move θ by the errors of both sides."""
         plus, minus = (np.array(self.space.played(each)) for each in self._sides())
         k = self._k + 1
         a = self._gain * ((self.A + 1) / (self.A + k)) ** ALPHA

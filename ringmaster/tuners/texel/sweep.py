@@ -124,7 +124,6 @@ class Sweep(GaussNewton):
         self._stop("no parameter moves the scores")
 
     def _judge(self, point: Point, data: Data) -> None:
-        """Record the errors of a pair's values."""
         row = self._pair
         assert row is not None
         self._trial = None

@@ -11,12 +11,10 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
-from ringmaster.competitions.setting_types import NotGiven, optional
+from ringmaster.competitions.setting_types import NotGiven, flag, one_of, optional
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.model.settings import (
-    INVALID,
-    Boolean,
     CallOf,
     Context,
     DictOf,
@@ -32,7 +30,6 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
     Words,
-    listed,
 )
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 
@@ -44,15 +41,12 @@ class GtpCommand(Words):
         return "a GTP command: a string, or a list of strings"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        value = listed(value, path, context, self.describe())
-        words = tuple(value.split()) if isinstance(value, str) else value
-        if value is INVALID:
-            return INVALID
-        if isinstance(words, list | tuple) and any(
-            not isinstance(w, str) or "\n" in w or "\r" in w for w in words
-        ):
+        # unlike a shell, GTP has no quotes
+        value = value.split() if isinstance(value, str) else value
+        words = super().interpret(value, path, context)
+        if isinstance(words, tuple) and any("\n" in word or "\r" in word for word in words):
             return context.refuse(path, "a GTP command must be on one line", self.describe())
-        return super().interpret(list(words) if isinstance(words, tuple) else words, path, context)
+        return words
 
 
 class GtpCommandName(String):
@@ -339,49 +333,38 @@ PLAYER = CallOf(
             DictOf(GtpCommandName(), GtpCommandName()),
             "GTP commands to send instead of others, by name.",
         ),
-        Setting("discard_stderr", Boolean(), "Discard the engine's standard error.", False),
-        Setting("is_reliable_scorer", Boolean(), "Ask it for the final score.", True),
-        Setting("allow_claim", Boolean(), "Let it claim a win.", False),
-        Setting(
-            "sgf_player_name_from_gtp",
-            Boolean(),
-            "Use the engine's own name in game records.",
-            True,
-        ),
+        flag("discard_stderr", "Discard the engine's standard error."),
+        flag("is_reliable_scorer", "Ask it for the final score.", True),
+        flag("allow_claim", "Let it claim a win."),
+        flag("sgf_player_name_from_gtp", "Use the engine's own name in game records.", True),
         *(msgspec.structs.replace(limit, default=_OF_ALL_PLAYERS) for limit in LIMITS),
         optional(
             "margin",
             Margin(),
             "Seconds by which it may overstep its clock; by default the game's margin.",
         ),
-        Setting(
-            "ponder", Boolean(), "Let it think during the opponent's time (not over GTP).", False
-        ),
+        flag("ponder", "Let it think during the opponent's time (not over GTP)."),
         optional(
             "ready_timeout",
             Float(above=0, maximum=LONGEST),
             "Seconds to start, and to prepare each game; by default hang_timeout, but at least 60 "
             "(USI: 120).",
         ),
-        Setting(
+        one_of(
             "score_pov",
-            OneOf("mover", "opponent", "white", "black"),
+            ("mover", "opponent", "white", "black"),
             "Side of its scores; the mover's by the rules of UCI and USI (not over GTP).",
-            "mover",
         ),
-        Setting(
+        one_of(
             "restart",
-            OneOf("auto", "on", "off"),
+            ("auto", "on", "off"),
             "Start a new process for each game (auto: over GTP only).  A reused process keeps the "
             "first game's id in its environment.",
-            "auto",
         ),
-        Setting(
+        flag(
             "ship",
-            Boolean(),
             "Send its program, if written with a path, and the files that its arguments, options "
             "and variables name, to the hosts of a cluster.",
-            False,
         ),
         optional(
             "max_memory",
@@ -399,12 +382,10 @@ PLAYER = CallOf(
             Integer(minimum=1),
             "Number of processes of the engine and its children.",
         ),
-        Setting(
+        flag(
             "sandbox",
-            Boolean(),
             "Run the engine by bubblewrap (Linux), without a network and with a read-only file "
             "system.",
-            False,
         ),
     ),
     _build_player,
@@ -482,16 +463,13 @@ def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> Play
 
 #: Settings of every competition type, without `competition_type` itself.
 COMMON_SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "game", OneOf("go", "chess", "shogi"), "Game of the competition.", "go", change="refused"
-    ),
+    one_of("game", ("go", "chess", "shogi"), "Game of the competition.", change="refused"),
     optional("description", String(), "Text for the report.", change="report"),
-    Setting("record_games", Boolean(), "Write a record of each game.", True),
-    Setting(
+    flag("record_games", "Write a record of each game.", True),
+    one_of(
         "record_files",
-        OneOf("both", "single", "collected"),
+        ("both", "single", "collected"),
         "Write game records to a file for each game, to one file of all games, or both.",
-        "both",
     ),
     Setting(
         "parallel",
@@ -501,16 +479,9 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         change="report",
     ),
     CLUSTER_SETTING,
-    Setting(
-        "skip_player_checks",
-        Boolean(),
-        "Do not check the players before a run.",
-        False,
-        change="report",
-    ),
-    Setting(
+    flag("skip_player_checks", "Do not check the players before a run.", change="report"),
+    flag(
         "stderr_to_log",
-        Boolean(),
         "Copy the engines' standard error to the log when a game ends.  False: pass it to "
         "standard error at once, even in a quiet run.",
         True,

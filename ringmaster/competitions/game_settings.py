@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.common_settings import PLAYER_DEFAULTS, Margin, check_defaults
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import flag, one_of, optional
 from ringmaster.errors import SettingError
 from ringmaster.formats.annotations import RECORD_INFO
 from ringmaster.games.tablebases import find_problem
@@ -17,7 +17,6 @@ from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudica
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
     INVALID,
-    Boolean,
     CallOf,
     Context,
     FileName,
@@ -101,12 +100,7 @@ RESIGN_ADJUDICATION = CallOf(
             "Least distance of a score below 0, in centipawns; being mated counts as well.",
             _RESIGN.score,
         ),
-        Setting(
-            "two_sided",
-            Boolean(),
-            "Require as many scores of the opponent, as far above 0.",
-            _RESIGN.two_sided,
-        ),
+        flag("two_sided", "Require as many scores of the opponent, as far above 0."),
     ),
     lambda values, context: ResignAdjudication(**values),
     positional=("move_count", "score"),
@@ -121,12 +115,7 @@ TABLEBASES = CallOf(
             Integer(minimum=3),
             "Most men on the board, kings included; by default as many as in the files.",
         ),
-        Setting(
-            "ignore_50_moves",
-            Boolean(),
-            "Count wins that the 50-move rule turns into draws.",
-            False,
-        ),
+        flag("ignore_50_moves", "Count wins that the 50-move rule turns into draws."),
     ),
     _tablebases,
     positional=("path",),
@@ -162,12 +151,7 @@ ADJUDICATION_SETTINGS: tuple[Setting, ...] = (
         "Further data of each move in game records, beside score, depth and time.",
         (),
     ),
-    Setting(
-        "record_times",
-        Boolean(),
-        "Write the time of each move in the comments of game records.",
-        True,
-    ),
+    flag("record_times", "Write the time of each move in the comments of game records.", True),
 )
 
 
@@ -217,24 +201,21 @@ GAME_SETTINGS: tuple[Setting, ...] = (
     optional("board_size", Integer(minimum=2, maximum=25), "Size of the board."),
     optional("komi", Float(), "Points for White."),
     optional("handicap", Integer(minimum=2), "Handicap stones for Black."),
-    Setting(
+    one_of(
         "handicap_style",
-        OneOf("fixed", "free"),
+        ("fixed", "free"),
         "Handicap stones on fixed points, or on points that Black chooses.",
-        "fixed",
     ),
     Setting("move_limit", Integer(minimum=1), "Plies after which the referee ends a game.", 1000),
-    Setting(
+    one_of(
         "scorer",
-        OneOf("players", "internal"),
+        ("players", "internal"),
         "Scorer of a finished game: the engines, or the ringmaster.",
-        "players",
     ),
-    Setting(
+    one_of(
         "scoring",
-        OneOf("area", "territory"),
+        ("area", "territory"),
         "Scoring rule of the ringmaster, which counts all stones on the board as alive.",
-        "area",
     ),
     optional(
         "internal_scorer_handicap_compensation",
@@ -242,28 +223,24 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "Points for White for each handicap stone (short: except the first); by default "
         "full for area scoring and no for territory scoring.",
     ),
-    Setting(
+    one_of(
         "ko_rule",
-        OneOf("simple", "positional", "situational"),
+        ("simple", "positional", "situational"),
         "Forbid only the immediate recapture of a ko, or the repetition of any earlier "
         "position (situational: with the same side to move).",
-        "simple",
     ),
-    Setting("suicide", Boolean(), "Allow self-capture.", True),
-    Setting(
+    flag("suicide", "Allow self-capture.", True),
+    flag(
         "cleanup",
-        Boolean(),
         "After two passes, continue with kgs-genmove_cleanup until dead stones are captured and "
         "both pass again.",
-        False,
     ),
     Setting("margin", Margin(), "Seconds by which a clock may be overstepped.", 0.05),
-    Setting(
+    one_of(
         "failures",
-        OneOf("void", "loss"),
+        ("void", "loss"),
         "Result of a crash, a hang or a protocol error during play: a void game, which is "
         "replayed, or a loss.",
-        "void",
     ),
     Setting(
         "hang_timeout",
@@ -272,12 +249,11 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "ready_timeout limits its start and its preparation of a game.",
         60.0,
     ),
-    Setting(
+    one_of(
         "entering_king",
-        OneOf("27", "24", "trial", "none"),
+        ("27", "24", "trial", "none"),
         "Entering-king rule of shogi: declaration with 28 points (White 27), declaration with "
         "31 points (24 to 30 draw), reaching the other king's start square, or none.",
-        "27",
     ),
     optional(
         "record_format",

@@ -143,13 +143,8 @@ _OFF = ("false", "0", "", "none", "no_book", "<empty>")
 
 
 def repeats_line(repeats: int, games: int) -> str:
-    return (
-        f"games that repeat an earlier one, move for move: {repeats} ({_distinct(repeats, games)})"
-    )
-
-
-def _distinct(repeats: int, games: int) -> str:
-    return counted(games - repeats, "distinct game")
+    distinct = counted(games - repeats, "distinct game")
+    return f"games that repeat an earlier one, move for move: {repeats} ({distinct})"
 
 
 def is_repeatable(player: Player) -> bool:

@@ -7,7 +7,7 @@ must be written down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,12 +15,14 @@ import msgspec
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.settings import (
     INVALID,
+    Boolean,
     Call,
     CallOf,
     Change,
     Context,
     Function,
     Maybe,
+    OneOf,
     Setting,
     SettingPath,
     SettingType,
@@ -30,6 +32,16 @@ from ringmaster.model.settings import (
 def optional(name: str, type_: SettingType, help: str, *, change: Change | None = None) -> Setting:
     """Return a setting that may be None, its default."""
     return Setting(name, Maybe(type_), help, None, change)
+
+
+def flag(name: str, help: str, default: bool = False, *, change: Change | None = None) -> Setting:
+    """Return a setting that is true or false."""
+    return Setting(name, Boolean(), help, default, change)
+
+
+def one_of(name: str, words: Sequence[str], help: str, *, change: Change | None = None) -> Setting:
+    """Return a setting with one of some words, by default the first."""
+    return Setting(name, OneOf(*words), help, words[0], change)
 
 
 def changed(settings: Iterable[Setting], name: str, **attributes: Any) -> tuple[Setting, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
-from ringmaster.competitions.setting_types import Choice, Word, optional
+from ringmaster.competitions.setting_types import Choice, Word, flag, one_of, optional
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
 from ringmaster.competitions.tuning.parameter_settings import (
@@ -150,11 +150,10 @@ SCORE = CallOf(
             "Centipawns in a unit of the score: 100 if scores are in pawns.",
             1.0,
         ),
-        Setting(
+        one_of(
             "pov",
-            OneOf("mover", "white", "black"),
+            ("mover", "white", "black"),
             "Side of the score: to move, or first to move (White in chess, Black in shogi).",
-            "mover",
         ),
         optional(
             "function",
@@ -296,7 +295,7 @@ POSITIONS = _PositionsCall(
         optional("format", String(), "Format; by default recognised by suffix and first lines."),
         optional("score_pov", OneOf(*POV_NAMES), "Side of scores; by default the format's."),
         optional("result_pov", OneOf(*POV_NAMES), "The same for results."),
-        Setting("in_check", Boolean(), "Whether positions in check are kept.", False),
+        flag("in_check", "Whether positions in check are kept."),
         optional(
             "score_cap",
             _CENTIPAWNS,
@@ -310,14 +309,13 @@ POSITIONS = _PositionsCall(
             "Largest difference of static score and ``quiet_score`` in centipawns.",
         ),
         Setting("quiet_score", ScoreSetting(), "Score to compare with the static score.", DEPTH_1),
-        Setting(
+        one_of(
             "duplicates",
-            OneOf("merge", "keep"),
+            ("merge", "keep"),
             "Whether equal positions are merged, with averaged labels.",
-            "merge",
         ),
         optional("most", Integer(minimum=1), "Size of a random sample of the positions."),
-        Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
+        flag("skip_bad", "Whether bad positions are left out, not refused."),
         optional(
             "results",
             OneOf("0-1", "0-2"),
@@ -597,12 +595,11 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "Requests sent before the engine has answered; auto: as many as a test allows.",
         "auto",
     ),
-    Setting(
+    one_of(
         "apply",
-        OneOf("auto", "live", "newgame", "restart"),
+        ("auto", "live", "newgame", "restart"),
         "When values take effect: at once, after ucinewgame, or in a new process; auto: by a test "
         "(a search gets a new process for each shard).",
-        "auto",
     ),
     Setting(
         "target",
@@ -610,7 +607,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "Target: the results of the games, or a blend with the scores of a teacher.",
         RESULTS,
     ),
-    Setting("loss", OneOf("squared", "cross_entropy"), "Error of a win probability.", "squared"),
+    one_of("loss", ("squared", "cross_entropy"), "Error of a win probability."),
     Setting(
         "win_rate_scale",
         _SCALE,

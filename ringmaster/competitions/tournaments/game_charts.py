@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.tally import Tally, lost_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
@@ -32,16 +34,13 @@ _COLOURED, _BINS, _ENDINGS, _KINDS = 15, 24, 14, 5
 _FIRST, _SECOND, _DRAWN, _UNKNOWN = range(4)
 
 
-class _Used:
+class _Used(msgspec.Struct):
     """Resources of one player: seconds and bytes, and the moves of its games."""
 
-    __slots__ = ("memory", "plies", "slowest", "thinking")
-
-    def __init__(self) -> None:
-        self.plies = 0
-        self.thinking = 0.0
-        self.slowest = 0.0
-        self.memory = 0
+    plies: int = 0
+    thinking: float = 0.0
+    slowest: float = 0.0
+    memory: int = 0
 
     def add(self, usage: EngineUsage, plies: int) -> None:
         self.plies += plies

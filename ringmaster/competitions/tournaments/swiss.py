@@ -384,27 +384,17 @@ class Swiss(RosterTournament):
         summary = super()._json_data()
         # "table" has the ranking with tie-breaks
         del summary["ranking"]
-        return {
-            **summary,
-            "table": self._table().data(),
-            "rounds": [
-                {
-                    "games_per_pairing": round.games,
-                    "pairings": [
-                        {
-                            "matchup": id,
-                            "players": list(codes),
-                            "points": [scores[code].points for code in codes],
-                        }
-                        for id, codes in round.pairs.items()
-                    ],
-                    "bye": round.bye,
-                }
-                for round, scores in zip(
-                    self._rounds, map(self._round_scores, self._rounds), strict=True
-                )
-            ],
-        }
+        rounds = []
+        for round in self._rounds:
+            scores = self._round_scores(round)
+            pairings = [
+                {"matchup": id, "players": [*pair], "points": [scores[c].points for c in pair]}
+                for id, pair in round.pairs.items()
+            ]
+            rounds.append(
+                {"games_per_pairing": round.games, "pairings": pairings, "bye": round.bye}
+            )
+        return {**summary, "table": self._table().data(), "rounds": rounds}
 
 
 def _remarks(tally: Tally) -> Iterator[str]:

@@ -176,29 +176,25 @@ class Tournament(Competition):
     def _warnings(self) -> list[str]:
         lines: dict[str, list[str]] = {}
         for id, matchup in self.matchups.items():
-            if matchup.book.lacks_openings(matchup.tally.repeats):
-                lines.setdefault(SAME_GAMES, []).append(id)
-            line = matchup.expected_repeats()
-            if line:
-                lines.setdefault(line, []).append(id)
-            if id in self._endless and not matchup.closed:
-                name = "rounds" if self.rosters else "number_of_games"
-                lines.setdefault(endless_warning(name), []).append(id)
-        for id, matchup in self.matchups.items():
-            for line in self._test_warnings(matchup):
+            for line in self._warnings_of(matchup):
                 lines.setdefault(line, []).append(id)
         return [
             line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
             for line, ids in lines.items()
         ]
 
-    def _test_warnings(self, matchup: Matchup) -> list[str]:
+    def _warnings_of(self, matchup: Matchup) -> Iterator[str]:
+        if matchup.book.lacks_openings(matchup.tally.repeats):
+            yield SAME_GAMES
+        if repeats := matchup.expected_repeats():
+            yield repeats
+        if matchup.id in self._endless and not matchup.closed:
+            yield endless_warning("rounds" if self.rosters else "number_of_games")
         progress = matchup.present_sprt_progress()
-        if progress is None or matchup.limit == 0:
-            return []
-        lines = sequential_warnings(matchup.limit, matchup.alternating, progress)
-        changed = matchup.changed_test()
-        return [*lines, f"the SPRT {changed}"] if changed else lines
+        if progress is not None and matchup.limit != 0:
+            yield from sequential_warnings(matchup.limit, matchup.alternating, progress)
+            if changed := matchup.changed_test():
+                yield f"the SPRT {changed}"
 
     def _check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}

@@ -233,11 +233,6 @@ def step_in_box(A: Array, b: Array, low: Array, high: Array) -> Array:
     return x
 
 
-def value_of(A: Array, b: Array, x: Array) -> float:
-    """Return ½·xᵀAx + bᵀx."""
-    return float(x @ A @ x / 2 + b @ x)
-
-
 def whole_in_box(A: Array, b: Array, low: Array, high: Array, whole: Flags, at: Array) -> Array:
     """Return a point of the box near the minimum, with whole numbers where `whole` is true.
 
@@ -264,7 +259,7 @@ def whole_in_box(A: Array, b: Array, low: Array, high: Array, whole: Flags, at: 
         gains[same] = -np.inf
         np.fill_diagonal(gains, alone)
         i, j = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        if gains[i, j] <= 1e-12 * (abs(value_of(A, b, x)) + 1e-12):
+        if gains[i, j] <= 1e-12 * (abs(x @ A @ x / 2 + b @ x) + 1e-12):
             break
         for move in {int(i), int(j)}:
             x[variable[move]] += sign[move]

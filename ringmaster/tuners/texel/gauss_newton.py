@@ -24,12 +24,7 @@ from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.flags import collinear
 from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Minimum, best_of
-from ringmaster.tuners.texel.linearised import (
-    WANTED_MOVEMENT,
-    WEAK_MOVEMENT,
-    DifferenceModel,
-    Differences,
-)
+from ringmaster.tuners.texel.linearised import DifferenceModel
 from ringmaster.tuners.texel.optimiser import (
     LEAST_DECREASE,
     WORST,
@@ -44,6 +39,12 @@ from ringmaster.tuners.texel.optimiser import (
 from ringmaster.tuners.texel.ridge import Penalty, RidgePath, strengths_of
 from ringmaster.tuners.texel.searching import tuned_blocks
 
+#: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
+WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
+#: First distances as shares of the range and of the start value; limits as shares of the range.
+_RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
+#: Smallest difference of a fractional parameter as a share of its range.
+_UNIT_SHARE = 1e-4
 #: Limit of accepted steps.
 MOST_STEPS = 20
 #: Levenberg's damping, by the number of refused steps.
@@ -102,12 +103,11 @@ class GaussNewton(Optimiser):
         super().__init__(parameters, **common)
         self._strengths = strengths_of(ridge)
         self._groups = tuned_blocks(parameters, groups)
-        self._differences = Differences(parameters, self.space)
         self._most_steps = MOST_STEPS
         self._whole_path = True
         self._base = self._origin = self._foreseen = Point(0, self._start, WORST)
         self._points, self._sides, self._tried = [], [], []
-        self.distances = [self._differences.first(i) for i in range(len(parameters))]
+        self.distances = [self._first_distance(i) for i in range(len(parameters))]
 
     def _learn(self, request: Request, point: Point, data: Data) -> None:
         self._points = sorted([*self._points, point], key=lambda point: point.number)
@@ -153,9 +153,33 @@ class GaussNewton(Optimiser):
         elif not self._sides:
             self._settle()
 
+    def _first_distance(self, i: int) -> float:
+        start, width = abs(self.parameters[i].start), float(self.space.width[i])
+        distance = min(width * _RANGE_SHARE, start * _START_SHARE or width)
+        return self._within(i, max(distance, width * _LEAST_SHARE))
+
+    def _within(self, i: int, distance: float) -> float:
+        """Return a distance within the limits of a parameter; its own `step` never changes."""
+        width, step = float(self.space.width[i]), self.parameters[i].step
+        unit = 1.0 if self.space.integer[i] else width * _UNIT_SHARE
+        return step or max(min(distance, width * _MOST_SHARE), unit)
+
     def _side(self, i: int) -> Theta | None:
-        distance = self._differences.scaled(i, self.distances[i], 0.5**self._shrunk)
-        return self._differences.side(self._base.theta, i, distance)
+        """Return the base with one parameter changed: up, down if there is more room.
+
+        None without any room.
+        """
+        distance = self._within(i, self.distances[i] * 0.5**self._shrunk)
+        base, value = self._base.theta, self._base.theta[i]
+        low, high = (float(ends[i]) for ends in self.space.whole_bounds)
+        above, below = high - value, value - low
+        if self.space.integer[i]:
+            distance = max(round(distance), 1)
+        is_up = above >= distance or above >= below
+        move = min(distance, above) if is_up else -min(distance, below)
+        if move == 0:
+            return None
+        return (*base[:i], min(max(value + move, low), high), *base[i + 1 :])
 
     def _scored_sides(self) -> list[tuple[int, Point]]:
         """Return the parameters with the passes of their differences."""
@@ -177,7 +201,7 @@ class GaussNewton(Optimiser):
             else:
                 factor = min(max(WANTED_MOVEMENT / moved, 0.25), 4.0 * 2**self._shrunk)
                 distance = abs(point.theta[place] - self._origin.theta[place])
-                self.distances[place] = self._differences.scaled(place, distance, factor)
+                self.distances[place] = self._within(place, distance * factor)
         self._sides = [side for side in self._sides if side[0] not in self._silent]
         if self._sides:
             self._propose(data)
@@ -195,7 +219,7 @@ class GaussNewton(Optimiser):
         wider, played = {}, {theta for _, theta in self._sides}
         for i, moved in zip(places, movement, strict=True):
             factor = WANTED_MOVEMENT / moved if moved else math.inf
-            larger = self._differences.scaled(i, self.distances[i], factor)
+            larger = self._within(i, self.distances[i] * factor)
             if moved >= WEAK_MOVEMENT or larger <= self.distances[i]:
                 continue
             self.distances[i] = larger

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.features import FeatureModel, Matrix, processors, wiring_of
+from ringmaster.tuners.texel.features import FeatureModel, processors, wiring_of
 from ringmaster.tuners.texel.gauss_newton import MOST_HALVINGS, GaussNewton
 from ringmaster.tuners.texel.linear_model import Agreement
 from ringmaster.tuners.texel.loss import Floats
@@ -39,7 +39,6 @@ class Linear(GaussNewton):
              without such an ending is both weights of its feature
     ridge    see `GaussNewton`
     check    whether a pass checks that the scores change as the features say
-    threads  0: one for each processor
     """
 
     def __init__(
@@ -49,17 +48,16 @@ class Linear(GaussNewton):
         tapered: bool = False,
         ridge: Sequence[float | None] | None = (None,),
         check: bool = True,
-        threads: int = 0,
         **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, ridge=ridge, **common)
         self.tapered = tapered
-        self._check, self._threads = check, threads or processors()
+        self._check = check
         self._whole_path, self._shrunk, self._most_steps = False, MOST_HALVINGS, 1
-        self._features: tuple[Matrix, list[Any]] | None = None
+        self._features: tuple[Any, list[Any]] | None = None
         self._loaded: FeatureModel | None = None
 
-    def set_features(self, matrix: Matrix) -> None:
+    def set_features(self, matrix: Any) -> None:
         """Set the counts of all positions.
 
         Raises ValueError if a parameter has no feature or no position has a phase.
@@ -162,7 +160,7 @@ class Linear(GaussNewton):
             self._column(data, lambda block: block.game),
             sum(len(block.target) for block in data.blocks((0,), "train")),
             data.loss,
-            self._threads,
+            processors(),
         )
 
 

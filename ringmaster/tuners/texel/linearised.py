@@ -16,58 +16,10 @@ from functools import partial
 
 import numpy as np
 
-from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Result, Rows
 from ringmaster.tuners.texel.loss import Array
-from ringmaster.tuners.texel.optimiser import Data, Point, Split, Theta
-
-#: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
-WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
-#: First distances as shares of the range and of the start value; limits as shares of the range.
-_RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
-#: Smallest difference of a fractional parameter as a share of its range.
-_UNIT_SHARE = 1e-4
-
-
-class Differences:
-    """The differences of some parameters; a parameter's own `step` never changes."""
-
-    def __init__(self, parameters: Sequence[TunedParameter], space: Space) -> None:
-        self._parameters, self._space = parameters, space
-        self._low, self._high = space.whole_bounds
-        self._unit = np.where(space.integer, 1.0, space.width * _UNIT_SHARE)
-
-    def first(self, i: int) -> float:
-        """Return the first distance of a parameter, in its own units."""
-        parameter, width = self._parameters[i], float(self._space.width[i])
-        if parameter.step is not None:
-            return parameter.step
-        start_share = abs(parameter.start) * _START_SHARE or width
-        share = max(min(width * _RANGE_SHARE, start_share), width * _LEAST_SHARE)
-        return max(share, float(self._unit[i]))
-
-    def side(self, base: Theta, i: int, distance: float) -> Theta | None:
-        """Return values with parameter i changed: up, down if there is more room.
-
-        None without any room.
-        """
-        value, low, high = base[i], float(self._low[i]), float(self._high[i])
-        above, below = high - value, value - low
-        if self._space.integer[i]:
-            distance = max(round(distance), 1)
-        is_up = above >= distance or above >= below
-        move = min(distance, above) if is_up else -min(distance, below)
-        if move == 0:
-            return None
-        return (*base[:i], min(max(value + move, low), high), *base[i + 1 :])
-
-    def scaled(self, i: int, distance: float, factor: float) -> float:
-        """Return the next distance: so many times the last one, within limits."""
-        if self._parameters[i].step is not None:
-            return distance
-        most = float(self._space.width[i]) * _MOST_SHARE
-        return max(min(distance * factor, most), float(self._unit[i]))
+from ringmaster.tuners.texel.optimiser import Data, Point, Split
 
 
 class DifferenceModel(LinearModel):

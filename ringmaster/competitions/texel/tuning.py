@@ -430,10 +430,7 @@ def make_optimiser(values: Mapping[str, Any], state: TexelState, shards: Shards)
         )
     module = import_module(f"ringmaster.tuners.texel.{settings.name}")
     cls = getattr(module, OPTIMISERS[settings.name])
-    own = inspect.signature(cls).parameters
-    accepted = {*own, *get_type_hints(Arguments)} | (
-        set() if "ridge" in own else {"shards", "strength"}
-    )
+    accepted = {*inspect.signature(cls).parameters, *get_type_hints(Arguments)}
     if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"

@@ -277,21 +277,18 @@ class Standings:
         los            likelihood that player i is stronger than player j, may be None
         """
         count = range(len(self.codes))
-        ratings = self._ratings
+        ratings, rated = self._ratings, self.ratings()
+        covariance = None if ratings is None else ratings.covariance
         place = {i: rating for rating, i in enumerate(self._rated)}
+        places = [place.get(i) for i in count]
 
-        def spread(value: Callable[[Ratings, int, int], float | None]) -> Any:
-            if ratings is None or ratings.covariance is None:
+        def matrix(value: Callable[[int, int], float | None]) -> Any:
+            if covariance is None:
                 return None
             return [
-                [
-                    value(ratings, place[i], place[j]) if {i, j} <= place.keys() else None
-                    for j in count
-                ]
-                for i in count
+                [None if i is None or j is None else value(i, j) for j in places] for i in places
             ]
 
-        rated = self.ratings()
         return {
             "grid": {
                 "competitors": list(self.codes),
@@ -300,14 +297,12 @@ class Standings:
                     [None if i == j else self.against(i, j)[0] for j in count] for i in count
                 ],
             },
-            "ratings": [_rating_data(code, rated.get(code)) for code in self.codes]
-            if rated
-            else None,
+            "ratings": [_rating_data(c, rated.get(c)) for c in self.codes] if rated else None,
             "ratings_prior": {"drawn_games": ratings.prior, "note": self.prior_note()}
             if ratings is not None and ratings.prior
             else None,
-            "covariance": spread(lambda r, i, j: r.covariance[i][j] if r.covariance else None),
-            "los": spread(lambda r, i, j: None if i == j else r.los(i, j)),
+            "covariance": matrix(lambda i, j: covariance[i][j] if covariance else None),
+            "los": matrix(lambda i, j: None if ratings is None or i == j else ratings.los(i, j)),
             "anchor": None if self.anchor is None else msgspec.structs.asdict(self.anchor),
             "ranking": self.ranking_data(),
         }

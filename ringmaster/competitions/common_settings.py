@@ -105,10 +105,7 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
         return {**self.values, "switched_off": off} if off else self.values
 
     def make(self, code: str, game: GameName) -> Player:
-        """Return the player.
-
-        Raises SettingError for incompatible settings; its path starts at the definition.
-        """
+        """Return the player.  Raises SettingError; its path starts at the definition."""
         values = dict(self.values)
         if values["protocol"] is None:
             values["protocol"] = PROTOCOL_OF_GAME[game]
@@ -444,11 +441,7 @@ def check_defaults(values: Mapping[str, Any], game: GameName) -> None:
 
 
 def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> PlayerDefinition:
-    """Return a player's definition with the limits and options of all players.
-
-    values  settings of the competition, or of one of its matchups
-    Raises SettingError for an unknown code.
-    """
+    """Return a player with the limits and options of all players.  Raises SettingError."""
     players: Mapping[str, PlayerDefinition] = values["players"]
     if code not in players:
         known = list(players)

@@ -434,10 +434,7 @@ class Competition(ABC):
         """
 
     def charts(self, history: History) -> list[ChartGroup]:
-        """Return the charts.
-
-        history  iterated once at most
-        """
+        """Return the charts.  The history is iterated once at most."""
         return []
 
 

@@ -287,10 +287,7 @@ _RULES_OF_GO = {"scoring": "area", "ko_rule": "simple", "suicide": True, "cleanu
 
 
 def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSettings:
-    """Return the settings of a game.
-
-    Raises SettingError for settings of another game, and for incompatible ones.
-    """
+    """Return the settings of a game.  Raises SettingError for those of another one."""
     arguments = {name: values[name] for name in _GAME_FIELDS if values.get(name) is not None}
     rule = "internal_scorer_handicap_compensation"
     if game == "go" and rule not in arguments and arguments.get("scoring") == "territory":

@@ -105,10 +105,6 @@ class SprtProgress(msgspec.Struct):
 
 
 def sequential_warnings(limit: int | None, alternating: bool, progress: SprtProgress) -> list[str]:
-    """Return warnings on a test's settings.
-
-    limit  games of the matchup, None for no limit
-    """
     lines = []
     if limit is None and progress.test.elo0 == -progress.test.elo1:
         lines.append(

@@ -57,10 +57,7 @@ def result_reason(result: GameResult) -> str:
 
 
 def result_line(result: GameResult, codes: tuple[str, str]) -> str:
-    """Return a result's line for the display and the history.
-
-    codes  the players, in the order of the result
-    """
+    """Return a result's line for the display and the history; players in its order."""
     head = f"game {result.game_id}:"
     if result.outcome == "void":
         return f"{head} {void_text(result)}"
@@ -119,10 +116,7 @@ def void_line(kinds: VoidKinds, *, unit: str = "games") -> str:
 
 
 def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return a report's line on games lost by a fault, [] without any.
-
-    kinds  number of games by the code of the faulty player and by reason
-    """
+    """Return a report's line on games lost by a fault, [] without any."""
     faulty = {code: reasons for code, reasons in kinds.items() if reasons}
     total = number_of(faulty)
     return [f"games lost by a fault: {total} ({void_by_player(faulty)})"] if total else []

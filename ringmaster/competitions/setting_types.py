@@ -130,10 +130,7 @@ NOT_GIVEN: Final = NotGiven("no limit in Go; required in chess and shogi")
 
 
 def ending_setting(name: str, type_: SettingType, help: str) -> Setting:
-    """Return the setting for the number of games or rounds.
-
-    help  words about the number
-    """
+    """Return the setting for the number of games or rounds."""
     text = f"{help}; None: no limit, which must be written down in chess and shogi."
     return Setting(name, Maybe(type_), text, NOT_GIVEN)
 

@@ -132,11 +132,6 @@ def shard_id(ticket: Ticket) -> str:
 def record_void(
     state: TexelState, ticket: Ticket, result: EvaluationResult, code: str, halt: str
 ) -> Reaction:
-    """Record a void result, and return the reaction: another try, or the end of the run.
-
-    code  of the player that evaluates
-    halt  reason to end the run, "" without one
-    """
     count_void(state.void_kinds, result, [code])
     job = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
     detail = result.detail.partition("\n")[0] or result.reason
@@ -159,10 +154,7 @@ def record_probe(
 
 
 def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
-    """Return the result of a function of the setting `name`.
-
-    Raises SettingError if the function fails.
-    """
+    """Return the result of a setting's function.  Raises SettingError if it fails."""
     try:
         return function(*arguments)
     except KeyboardInterrupt:
@@ -177,10 +169,7 @@ def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str)
 def scores_of(
     function: ScoreFunction, answers: Sequence[str], positions: Sequence[str], game: GameName
 ) -> bytes:
-    """Return scores by a control file's function, as EvaluationResult has them.
-
-    Raises SettingError if the function fails.
-    """
+    """Return scores by a control file's function.  Raises SettingError if it fails."""
     scores = np.full(len(positions), np.nan, dtype="<f4")
     for i, (answer, position) in enumerate(zip(answers, positions, strict=True)):
         value = result_of(function, (answer, position), "score")

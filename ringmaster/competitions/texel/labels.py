@@ -209,10 +209,7 @@ class LabelledPositions:
         return labels
 
     def _left_out(self, shard: int) -> dict[str, npt.NDArray[np.bool_]]:
-        """Return masks of the positions left out by their scores, (n,) each, by reason.
-
-        No position has two reasons.
-        """
+        """Return disjoint masks of the positions left out by their scores, (n,), by reason."""
         start = self.scores(0, shard)
         nothing = ~np.isfinite(start)
         mate = ~nothing & (np.abs(start) >= LARGEST_SCORE)
@@ -358,12 +355,7 @@ class LabelledPositions:
         return histogram
 
     def _fit(self, scores: ScoreHistogram, name: str, place: SettingPath = ("positions",)) -> Fit:
-        """Return the scale of some scores.
-
-        name   of the scores in messages
-        place  of the error in the settings
-        Raises SettingError.
-        """
+        """Return the scale of scores; `name` is theirs in messages.  Raises SettingError."""
         with refusing(place):
             return scores.fit(self._values["loss"], name)
 

@@ -78,10 +78,7 @@ class MoveAccuracy:
         return self._positions[number * SHARD : (number + 1) * SHARD]
 
     def hits(self, shard: int, answers: tuple[str, ...]) -> str:
-        """Return a digit for each position of a shard: 1 if the engine's move is the teacher's.
-
-        Raises EngineProtocolError for an answer without a legal move.
-        """
+        """Return a digit a position: 1 for the teacher's move.  Raises EngineProtocolError."""
         rows = zip(self.shard(shard), answers, strict=True)
         return "".join("01"[self._agrees(*position, answer)] for position, answer in rows)
 

@@ -87,10 +87,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     engine_value: Callable[[int, float], Any]
 
     def blocks(self, match: Sequence[Table | Text] = ()) -> list[Table | Text]:
-        """Return the report's blocks: results, then their course, then the input.
-
-        match  blocks of the closing match
-        """
+        """Return the report's blocks, with those of the closing match."""
         state = self.tuning.state
         blocks: list[Table | Text] = []
         if not state.told:
@@ -386,10 +383,6 @@ def _cell(value: Any) -> Cell:
 
 
 def _comparison(comparison: Comparison, kind: str) -> Table:
-    """Return the errors side by side.
-
-    kind  kind of the errors, in words
-    """
     player = comparison.player
     columns = (
         Column("part", "", align=LEFT),

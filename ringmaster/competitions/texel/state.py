@@ -292,10 +292,7 @@ _CHUNK = 1 << 16
 
 
 def record_positions(file: PositionFile, state: TexelState) -> bool:
-    """Record the position file; return whether its positions or labels have changed.
-
-    Touching the file changes nothing.
-    """
+    """Record the position file; return whether its positions or labels have changed."""
     known = state.digest
     if not known or file.key != state.key:
         digest = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)

@@ -77,10 +77,7 @@ class Tuning:
         self.features_are_known = False
 
     def load(self, state: TexelState, file: PositionFile | None = None) -> None:
-        """Replace the state; the optimiser and the sweep are made by `begin`.
-
-        file  the position file, None for the present one
-        """
+        """Replace the state, and the positions if there is a file.  `begin` makes the optimiser."""
         self.state, self.optimiser, self.sweep = state, None, None
         if file is None and self.positions is not None:
             file = self.positions.file
@@ -231,10 +228,7 @@ class Tuning:
         return asked.number
 
     def find_or_ask(self, number: int) -> OpenPass | None:
-        """Return a pass under way.
-
-        A pass issued before an interruption is asked for again.
-        """
+        """Return a pass under way.  A pass issued before an interruption is asked for again."""
         if number < 0:
             return self._extra_pass(number) if number in self._extra_passes else None
         while number >= self.state.asked:
@@ -408,10 +402,7 @@ def _shown(errors: Errors) -> str:
 
 
 def make_optimiser(values: Mapping[str, Any], state: TexelState, shards: Shards) -> Optimiser:
-    """Return a new optimiser that starts from the values of a state.
-
-    Raises SettingError for arguments that the method does not accept.
-    """
+    """Return an optimiser that starts from the values of a state.  Raises SettingError."""
     settings: OptimiserSettings = values["optimiser"]
     ridge: tuple[float | None] | None = values["regularisation"]
     if settings.name == "linear" and "features" not in settings.arguments:

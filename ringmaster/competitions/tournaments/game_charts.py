@@ -67,11 +67,7 @@ class GameCharts:
         self.used: defaultdict[str, _Used] = defaultdict(_Used)
 
     def record_result(self, codes: tuple[str, str], opening: str, result: GameResult) -> None:
-        """Count a game that is not void.
-
-        codes    players in move order
-        opening  source of its start position, "" for the usual one
-        """
+        """Count a game that is not void; the first of `codes` moved first."""
         # this runs for every game
         outcome = result.outcome
         column = result.winner if outcome == "win" else _DRAWN if outcome == "draw" else _UNKNOWN
@@ -302,11 +298,7 @@ def _stacked(
     roles: Iterable[Role],
     x_label: str = "",
 ) -> Bars:
-    """Return numbers of games by name, those of several series above each other.
-
-    series  numbers of games by series and name; series without games are left out
-    roles   of the series
-    """
+    """Return numbers of games by name, those of several series with games above each other."""
     bars = tuple(
         BarSeries(title, tuple(float(games.get(name, 0)) for name in names), role)
         for (title, games), role in zip(series.items(), roles, strict=False)
@@ -322,12 +314,7 @@ def tournament_charts(
     standings: Standings | None,
     history: Iterable[tuple[Ticket, GameResult]],
 ) -> list[ChartGroup]:
-    """Return all charts of a tournament.
-
-    tallies    by matchup
-    standings  None where they are meaningless
-    history    as in `Competition.charts`
-    """
+    """Return all charts of a tournament, with tallies by matchup."""
     courses = MatchupCourses(infos)
     codes = dict.fromkeys(code for tally in tallies.values() for code in tally.players)
     games = GameCharts(game, tuple(codes))

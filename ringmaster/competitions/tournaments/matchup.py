@@ -119,8 +119,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return progress
 
     def wants_more(self) -> bool:
-        """Return whether to issue a new game; after the test's decision, only to complete
-        a pair."""
+        """Return whether to issue a new game; after the test's decision to complete a pair."""
         number = self.tally.next
         if not self.wants(number):
             return False

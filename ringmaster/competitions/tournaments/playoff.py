@@ -168,8 +168,7 @@ class Playoff(Tournament):
         return Report((*report.blocks, standings.grid(), *standings.rating_tables()))
 
     def _standings(self) -> Standings | None:
-        """Return the standings of three or more players, if all games have the same
-        settings."""
+        """Return the standings of three or more players, if all games have the same settings."""
         # a player's games against itself are no comparison
         others = [m for m in self.matchups.values() if not m.codes[1].endswith(SECOND_SELF)]
         matchups = [m for m in others if self.tallies[m.id].known]

@@ -118,10 +118,7 @@ class RosterTournament(Tournament):
             )
 
     def _leader_verdict(self, ranking: Sequence[tuple[int, str]]) -> str:
-        """Return the verdict on a tournament with a first place.
-
-        ranking  places and players, the best first
-        """
+        """Return the verdict on a ranking of places and players."""
         standings, progress = self._standings(), self._progress()
         leaders = [code for place, code in ranking if place == 1]
         second = ranking[1][1]

@@ -33,10 +33,7 @@ WITHDRAWN_SETTING = Setting(
 def strangers(
     values: Mapping[str, Any], anchors: Collection[str], codes: Collection[str]
 ) -> list[SettingError]:
-    """Return errors for an anchor and withdrawn players that do not take part.
-
-    anchors, codes  players that may be the anchor, and those that may withdraw
-    """
+    """Return errors for an anchor not in `anchors`, and withdrawn players not in `codes`."""
     named: list[tuple[SettingPath, str, Collection[str]]] = [
         (("withdrawn", i), code, codes) for i, code in enumerate(values["withdrawn"])
     ]
@@ -152,8 +149,7 @@ class Holds:
     ) -> list[str]:
         """Return a line for each cause of waiting, and the remedies last; [] without any.
 
-        waiting    games played and wanted of the waiting matchups, by id
-        withdrawn, void  as in `remedy`
+        waiting  games played and wanted by matchup
         """
         lines: list[str] = []
         broken: dict[str, str] = {}
@@ -197,12 +193,7 @@ class Holds:
 
 
 def remedy(broken: Mapping[str, str], withdrawn: Sequence[str], *, void: bool) -> str:
-    """Return the user's choices after faults of some players, or of nobody.
-
-    broken     reasons by player, "" for nobody
-    withdrawn  players already withdrawn
-    void       whether failures during play make games void
-    """
+    """Return the user's choices after faults, by players at fault ("" for nobody) with reasons."""
     choices = {c: None for reason in broken.values() for c in remedies(reason, void)}
     players = list(filter(None, broken))
     if players:

@@ -178,10 +178,7 @@ class Standings:
         return self._ratings is not None and self._ratings.prior > 0
 
     def ratings(self) -> dict[str, Rating]:
-        """Return the ratings by player code, the highest first.
-
-        Players without a result have none.
-        """
+        """Return the ratings of players with a result by code, the highest first."""
         if self._ratings is None:
             return {}
         ratings = {self.codes[i]: r for i, r in zip(self._rated, self._ratings, strict=True)}
@@ -309,11 +306,9 @@ class Standings:
 
 
 def ranked(scores: Sequence[tuple[float, int]]) -> list[tuple[int, int]]:
-    """Return (rank, number) of each player, the best first, by its share of points.
+    """Return (rank, number) of each player by its share of points, the best first.
 
     Equal shares have one rank; players without a game come last.
-
-    scores  points and games of each player
     """
     shares = [points / games if games else -1.0 for points, games in scores]
     order = sorted(range(len(scores)), key=lambda i: -shares[i])

@@ -438,8 +438,7 @@ class Tournament(Competition):
         """Add the matchups of all competitors, in a type that adds all at once."""
 
     def _progress(self) -> Progress:
-        """Return the progress; games above a lowered limit and of removed matchups count as
-        wanted and played."""
+        """Return the progress, with games above a lowered limit and of removed matchups."""
         total: int | None = 0
         for id, tally in self.tallies.items():
             matchup = self.matchups.get(id)
@@ -481,10 +480,6 @@ class Tournament(Competition):
                 yield matchup_table(info, self._game, info.name, f"settings: missing ({missing})")
 
     def _shown(self, *, unplayed: bool) -> Iterator[Matchup]:
-        """Yield the matchups of a report.
-
-        unplayed  whether to include matchups without results, unless switched off
-        """
         for matchup in self.matchups.values():
             wanted = unplayed and matchup.limit != 0
             if matchup.tally.completed or matchup.tally.void or wanted:

@@ -165,10 +165,7 @@ class GaussNewton(Optimiser):
         return step or max(min(distance, width * _MOST_SHARE), unit)
 
     def _side(self, i: int) -> Theta | None:
-        """Return the base with one parameter changed: up, down if there is more room.
-
-        None without any room.
-        """
+        """Return the base with a parameter changed to the side with room, None without room."""
         distance = self._within(i, self.distances[i] * 0.5**self._shrunk)
         base, value = self._base.theta, self._base.theta[i]
         low, high = (float(ends[i]) for ends in self.space.whole_bounds)
@@ -209,10 +206,7 @@ class GaussNewton(Optimiser):
             self._settle()
 
     def _widen(self, places: Sequence[int], movement: Sequence[float]) -> bool:
-        """Repeat differences that hardly moved the scores with larger distances.
-
-        Return whether there are any.
-        """
+        """Repeat weak differences with larger distances; return whether there are any."""
         if self._widened:
             return False
         self._widened = True

@@ -229,10 +229,7 @@ class Genetic(Search):
         return level
 
     def _children(self, ranks: Levels) -> Levels:
-        """Return the next generation.
-
-        ranks  places of this generation's individuals, the best first
-        """
+        """Return the next generation, by the order of this one from the best down."""
         coding, count, n = self.coding, self.population, len(self.space)
         bits, born = coding.count, self.population - self.elite
         draws = _Draws(self.seed, self._generation, born * (2 * TOURNAMENT + 2 + 2 * bits + 5 * n))

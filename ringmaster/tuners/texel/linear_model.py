@@ -204,10 +204,7 @@ class LinearModel(ABC):
 
 
 def best_of(points: Sequence[Minimum], errors: Sequence[float] | None = None) -> Minimum:
-    """Return the minimum of the smallest error, of equal ones the strongest.
-
-    errors  by default those of validation, or of training without validation
-    """
+    """Return the minimum of least error, by default of validation; of equal ones the strongest."""
     if errors is None:
         errors = [p.train if p.validation is None else p.validation for p in points]
     return min(

@@ -102,10 +102,7 @@ def steepness(x: Array) -> Array:
 
 
 def cross_entropy(x: Array, target: Numbers) -> Array:
-    """Return −m·ln σ(x) − (1 − m)·ln(1 − σ(x)), nats.
-
-    All terms are sums of non-negative numbers, so nothing cancels.
-    """
+    """Return −m·ln σ(x) − (1 − m)·ln(1 − σ(x)), nats, as a sum of non-negative terms."""
     tail = np.log1p(np.exp(-np.minimum(np.abs(x), _LARGEST)))
     return np.asarray(tail + target * np.maximum(-x, 0.0) + (1 - target) * np.maximum(x, 0.0))
 

@@ -195,9 +195,6 @@ def key_of(theta: Theta) -> str:
 
 
 def first_steps(parameters: Sequence[TunedParameter]) -> Array:
-    """Return the first change of each parameter: its own step, or a share of its range.
-
-    Changes of integers are at least 1.
-    """
+    """Return first changes: steps, or shares of the ranges; at least 1 for integers."""
     steps = [p.step or STEP_SHARE * (p.maximum - p.minimum) for p in parameters]
     return np.maximum(steps, [float(p.integer) for p in parameters])

@@ -167,10 +167,7 @@ class SpsaBatches(Search):
         )
 
     def _curvatures(self, ups: Sequence[float]) -> Array:
-        """Return the second derivative of the error by each parameter, in its steps; (n,).
-
-        ups  increases of the error by both neighbours of each parameter
-        """
+        """Return second derivatives of the error in steps, (n,), by its increases at neighbours."""
         curvatures = np.zeros(len(self.space))
         for i, pair in enumerate(zip(ups[::2], ups[1::2], strict=True)):
             first, second = offsets = self._offsets(i)

@@ -159,10 +159,7 @@ def bootstrap(
 def gain_over_start(
     data: Data, best: int, part: Split, *, seed: int, factors: tuple[float, float]
 ) -> Improvement | None:
-    """Return the improvement from pass 0 to the best pass, None without positions.
-
-    factors  of the scores of both passes that have the least errors of training
-    """
+    """Return the improvement from pass 0, with the one beyond scores times `factors`."""
     gain = bootstrap(data, 0, best, part, seed=seed)
     rest = bootstrap(data, 0, best, part, seed=seed, factors=factors)
     if gain is None or rest is None or gain.value - rest.value <= _UNIT_SHARE * abs(gain.value):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.common_settings import PLAYER_DEFAULTS, Margin, check_defaults
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
-from ringmaster.competitions.setting_types import flag, one_of, optional
+from ringmaster.competitions.setting_types import OneOrMore, flag, one_of, optional
 from ringmaster.errors import SettingError
 from ringmaster.formats.annotations import RECORD_INFO
 from ringmaster.games.tablebases import find_problem
@@ -26,28 +26,9 @@ from ringmaster.model.settings import (
     OneOf,
     Setting,
     SettingPath,
-    SettingType,
     String,
 )
 from ringmaster.model.time_control import LONGEST
-
-
-class _Folders(SettingType):
-    """A folder or a list of folders; interpreted as a tuple of absolute paths."""
-
-    _list = ListOf(FileName(), minimum=1)
-
-    def describe(self) -> str:
-        return "a folder, or a list of folders"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        folders = [value] if isinstance(value, str) else value
-        if not isinstance(folders, list | tuple):
-            return context.refuse(path, f"{value!r} is not a folder", self.describe())
-        return self._list.interpret(folders, path, context)
-
-    def portable(self, data: Any, directory: str) -> Any:
-        return self._list.portable([data] if isinstance(data, str) else data, directory)
 
 
 def _tablebases(values: dict[str, Any], context: Context) -> Tablebases:
@@ -109,7 +90,7 @@ RESIGN_ADJUDICATION = CallOf(
 TABLEBASES = CallOf(
     "Tablebases",
     (
-        Setting("path", _Folders(), "Folder, or folders, of the Syzygy files."),
+        Setting("path", OneOrMore(FileName(), minimum=1), "Folder or folders of the Syzygy files."),
         optional(
             "pieces",
             Integer(minimum=3),

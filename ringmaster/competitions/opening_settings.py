@@ -24,7 +24,7 @@ POSITIONS = 960
 Order = Literal["sequential", "random"]
 
 
-class OpeningsSettings(msgspec.Struct, frozen=True):
+class OpeningsSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """Openings(…) of a control file; path is absolute."""
 
     path: str
@@ -41,12 +41,8 @@ def describe_openings(openings: OpeningsSettings | None) -> dict[str, Any]:
     """Return the file's name without its folder, and arguments other than the defaults."""
     if openings is None:
         return {}
-    arguments = msgspec.structs.asdict(openings)
-    default = OpeningsSettings(openings.path)
-    return {
-        "file": Path(openings.path).name,
-        **{name: value for name, value in arguments.items() if value != getattr(default, name)},
-    }
+    data = msgspec.to_builtins(openings)
+    return {"file": Path(data.pop("path")).name, **data}
 
 
 OPENINGS = CallOf(

@@ -21,6 +21,7 @@ from ringmaster.model.settings import (
     Change,
     Context,
     Function,
+    ListOf,
     Maybe,
     OneOf,
     Setting,
@@ -85,6 +86,19 @@ class Choice(SettingType):
         elif callable(value) and self.function is not None:
             return self.function.interpret(value, path, context)
         return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
+
+
+class OneOrMore(ListOf):
+    """A value or a list of values; becomes a tuple."""
+
+    def describe(self) -> str:
+        return f"{self.inner.describe()}, or a list of these"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str | Call):
+            item = self.inner.interpret(value, path, context)
+            return INVALID if item is INVALID else (item,)
+        return super().interpret(value, path, context)
 
 
 class Word(SettingType):

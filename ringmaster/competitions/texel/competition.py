@@ -108,10 +108,7 @@ class TexelCompetition(Tune):
         self._label_warnings: list[str] = []
         state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
-            values,
-            state,
-            lambda number, shard: self.scores(number, shard),
-            self._report_progress,
+            values, state, lambda number, shard: self.scores(number, shard), self._report_progress
         )
         moves = values["move_accuracy"] and MoveAccuracy(values, self.start_values)
         self._moves: MoveAccuracy | None = moves

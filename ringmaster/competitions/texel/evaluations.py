@@ -32,13 +32,7 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import FEATURES_PLACE, Tuning, from_answers
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import (
-    DataFileError,
-    EngineProtocolError,
-    SettingError,
-    StateRefused,
-    shown,
-)
+from ringmaster.errors import DataFileError, EngineProtocolError, SettingError, StateRefused, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player

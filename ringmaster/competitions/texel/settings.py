@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
-from ringmaster.competitions.setting_types import Choice, Word, flag, one_of, optional
+from ringmaster.competitions.setting_types import Choice, OneOrMore, Word, flag, one_of, optional
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
 from ringmaster.competitions.tuning.parameter_settings import (
@@ -247,15 +247,10 @@ class _PositionsCall(CallOf):
         return super().interpret(value, path, context)
 
 
-class _Sources(ListOf):
+class _Sources(OneOrMore):
     """Positions(…), or a list of them with settings of their own."""
 
-    def describe(self) -> str:
-        return f"{self.inner.describe()}, or a list of these"
-
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str | Call):
-            return self.inner.interpret(value, path, context)
         items: tuple[PositionsSettings, ...] | Any = super().interpret(value, path, context)
         if not isinstance(items, tuple):
             return items
@@ -379,7 +374,7 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
     ),
     "spsa_batches": (optional("batch", _SHARE, "Share of the positions that measures a step."),),
     "linear": (
-        optional(
+        Setting(
             "features",
             _FeatureSource(),
             "Coefficients of the parameters: a function of (answer, position) or of (position), or "

@@ -405,12 +405,6 @@ def make_optimiser(values: Mapping[str, Any], state: TexelState, shards: Shards)
     """Return an optimiser that starts from the values of a state.  Raises SettingError."""
     settings: OptimiserSettings = values["optimiser"]
     ridge: tuple[float | None] | None = values["regularisation"]
-    if settings.name == "linear" and "features" not in settings.arguments:
-        raise SettingError(
-            ("optimiser",),
-            "the linear optimiser needs the features of each position",
-            "Linear(features=…), a function, or a CSV or NPZ file",
-        )
     logarithmic = [p.code for p in values["parameters"] if p.scale == "log" and not p.frozen]
     if settings.name == "linear" and logarithmic:
         raise SettingError(

@@ -15,12 +15,7 @@ from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
-from ringmaster.competitions.tournaments.standings import (
-    ANCHOR_SETTING,
-    Standings,
-    letters,
-    ranked,
-)
+from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, letters, ranked
 from ringmaster.competitions.tournaments.tournament import Tournament
 from ringmaster.competitions.verdicts import MatchResult, leader_verdict
 from ringmaster.errors import SettingError, SettingErrors

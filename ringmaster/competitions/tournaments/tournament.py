@@ -26,14 +26,7 @@ from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import lost_line, result_line, void_line
 from ringmaster.competitions.setting_types import endless_warning
-from ringmaster.competitions.tally import (
-    FaultWatch,
-    Tally,
-    base_code,
-    doubts_of,
-    lost_of,
-    void_of,
-)
+from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_of, lost_of, void_of
 from ringmaster.competitions.tournaments.game_charts import tournament_charts
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (

@@ -108,11 +108,8 @@ class Trajectory(msgspec.Struct, frozen=True):
         """Yield a row for each point, None where a parameter was not tuned."""
         all_codes = self._columns()
         for number, codes, theta in self.points:
-            if codes == all_codes:
-                yield [number, *theta]
-            else:
-                known = dict(zip(codes, theta, strict=True))
-                yield [number, *map(known.get, all_codes)]
+            known = dict(zip(codes, theta, strict=True))
+            yield [number, *map(known.get, all_codes)]
 
     def _columns(self) -> tuple[str, ...]:
         groups = dict.fromkeys([self.codes, *(codes for _, codes, _ in self.points)])

@@ -16,7 +16,6 @@ from ringmaster.games.variants import check_variant
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
-    INVALID,
     CallOf,
     Context,
     FileName,
@@ -25,7 +24,6 @@ from ringmaster.model.settings import (
     ListOf,
     OneOf,
     Setting,
-    SettingPath,
     String,
 )
 from ringmaster.model.time_control import LONGEST
@@ -161,21 +159,6 @@ def check_files(settings: GameSettings) -> None:
             raise SettingError(("tablebases",), problem, "a folder of Syzygy files")
 
 
-class Variant(String):
-    def describe(self) -> str:
-        return "'standard', 'chess960' or another variant of chess"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        name = super().interpret(value, path, context)
-        if name is INVALID:
-            return INVALID
-        try:
-            check_variant(name)
-        except ValueError as error:
-            return context.refuse(path, str(error))
-        return name
-
-
 #: Settings of a single game.  `make_game_settings` checks the ones that Go requires.
 GAME_SETTINGS: tuple[Setting, ...] = (
     *PLAYER_DEFAULTS,
@@ -244,7 +227,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "variant",
-        Variant(),
+        String(),
         "Rules of chess: 'standard', 'chess960', or another variant by its UCI_Variant name "
         "('crazyhouse', 'xiangqi', …).",
         "standard",
@@ -295,6 +278,10 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     variant = arguments.get("variant", "standard")
     if game != "chess" and variant != "standard":
         raise SettingError(("variant",), f"'variant' has no meaning in {game}")
+    try:
+        check_variant(variant)
+    except ValueError as error:
+        raise SettingError(("variant",), str(error)) from None
     check_openings(values.get("openings"), game, variant, arguments.get("handicap"))
     check_defaults(values, game)
     settings = GameSettings(game=game, **arguments)

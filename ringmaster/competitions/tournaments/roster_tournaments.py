@@ -142,7 +142,7 @@ class RosterTournament(Tournament):
         return Report((self._grid(), *self._live_tables()))
 
     def _full_report(self) -> Report:
-        ratings, matchups = self._standings().rating_tables(), self._tables(unplayed=False)
+        ratings, matchups = self._standings().rating_tables(), self._tables()
         return Report((self._grid(), *ratings, *matchups))
 
 

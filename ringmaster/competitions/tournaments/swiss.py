@@ -92,23 +92,19 @@ class Swiss(RosterTournament):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._check_ratings()
-        self._openings = self._book(values["openings"], self._even_settings)
-        self._rounds: list[Round] = []
-
-    def _check_ratings(self) -> None:
-        """Raise SettingErrors for ratings of players that do not take part."""
         errors = [
             SettingError(
                 ("ratings", code),
                 f"{code!r} is not among the competitors",
                 ", ".join(self.competitors),
             )
-            for code in self.values["ratings"] or ()
+            for code in values["ratings"] or ()
             if code not in self.competitors
         ]
         if errors:
             raise SettingErrors(errors)
+        self._openings = self._book(values["openings"], self._even_settings)
+        self._rounds: list[Round] = []
 
     @property
     def _seeds(self) -> list[str]:

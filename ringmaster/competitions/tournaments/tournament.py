@@ -459,12 +459,9 @@ class Tournament(Competition):
             data=self._json_data,
         )
 
-    def _tables(self, *, unplayed: bool = True) -> Iterator[Table]:
-        """Yield a table of each matchup; removed ones with results come last.
-
-        unplayed  whether to include matchups without results, unless switched off
-        """
-        for matchup in self._shown(unplayed=unplayed):
+    def _tables(self) -> Iterator[Table]:
+        """Yield a table of each matchup; removed ones with results come last."""
+        for matchup in self._shown():
             settings = describe_settings(matchup.settings)
             yield matchup_table(matchup.info(), self._game, self._heading(matchup), settings)
         for info in self._matchup_infos():
@@ -472,18 +469,19 @@ class Tournament(Competition):
                 missing = f"matchup {info.id} is not in the control file any more"
                 yield matchup_table(info, self._game, info.name, f"settings: missing ({missing})")
 
-    def _shown(self, *, unplayed: bool) -> Iterator[Matchup]:
+    def _shown(self) -> Iterator[Matchup]:
+        """Yield the matchups of a report: those with games, and others unless there may be many."""
         for matchup in self.matchups.values():
-            wanted = unplayed and matchup.limit != 0
+            wanted = not self.rosters and matchup.limit != 0
             if matchup.tally.completed or matchup.tally.void or wanted:
                 yield matchup
 
-    def _live_tables(self, *, unplayed: bool = False) -> list[Table]:
+    def _live_tables(self) -> list[Table]:
         """Return a table with a row for each matchup; of many, only for those with a test."""
         many = len(self.matchups) > _MOST_LIVE
         rows = {
             self._heading(matchup): matchup.info()
-            for matchup in self._shown(unplayed=unplayed)
+            for matchup in self._shown()
             if not many or matchup.sprt is not None
         }
         return [live_table(rows, self._game)] if rows else []
@@ -494,7 +492,7 @@ class Tournament(Competition):
         return matchup.name if len(same) == 1 else f"{matchup.name} [{matchup.id}]"
 
     def _live_report(self) -> Report:
-        return Report(tuple(self._live_tables(unplayed=True)))
+        return Report(tuple(self._live_tables()))
 
     def _full_report(self) -> Report:
         notes = self._notes()

@@ -12,12 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
-from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.tally import Tally, lost_of, void_of
-from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
-from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.errors import counted
-from ringmaster.model.jobs import Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Bars, BarSeries, ChartGroup, Compared, Comparison, Role
 from ringmaster.model.results import EngineUsage, GameResult
@@ -305,27 +301,3 @@ def _stacked(
         if any(games.values())
     )
     return Bars("", tuple(names), bars, x_label, "games", stacked=True)
-
-
-def tournament_charts(
-    game: GameName,
-    tallies: Mapping[str, Tally],
-    infos: Iterable[MatchupInfo],
-    standings: Standings | None,
-    history: Iterable[tuple[Ticket, GameResult]],
-) -> list[ChartGroup]:
-    """Return all charts of a tournament, with tallies by matchup."""
-    courses = MatchupCourses(infos)
-    codes = dict.fromkeys(code for tally in tallies.values() for code in tally.players)
-    games = GameCharts(game, tuple(codes))
-    # a look-up takes less time than `Competition.describe` for each of a million games
-    orders = {id: (tally.players, tally.players[::-1]) for id, tally in tallies.items()}
-    for ticket, result in history:
-        if result.outcome != "void":
-            order = orders[ticket["m"]][ticket["b"]]
-            courses.record_result(ticket["m"], order[0], ticket.get("p"), result)
-            games.record_result(order, ticket.get("o", ""), result)
-    summary = standing_charts(standings)
-    # ratings summarise many matchups
-    matchups = courses.charts("Matchups", rated=bool(summary))
-    return [*summary, *matchups, *games.charts(tallies.values())]

@@ -27,8 +27,9 @@ from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, Op
 from ringmaster.competitions.result_lines import lost_line, result_line, void_line
 from ringmaster.competitions.setting_types import endless_warning
 from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_of, lost_of, void_of
-from ringmaster.competitions.tournaments.game_charts import tournament_charts
+from ringmaster.competitions.tournaments.game_charts import GameCharts
 from ringmaster.competitions.tournaments.matchup import Matchup
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import (
     describe_settings,
     live_table,
@@ -42,7 +43,7 @@ from ringmaster.competitions.tournaments.scheduling import (
     remedy,
     unit_of,
 )
-from ringmaster.competitions.tournaments.standings import Standings
+from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.competitions.verdicts import matches_verdict
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
@@ -535,8 +536,20 @@ class Tournament(Competition):
         return None
 
     def charts(self, history: History) -> list[ChartGroup]:
-        infos, standings = self._matchup_infos(), self._standings()
-        return tournament_charts(self._game, self.tallies, infos, standings, history)
+        courses = MatchupCourses(self._matchup_infos())
+        codes = dict.fromkeys(code for tally in self.tallies.values() for code in tally.players)
+        games = GameCharts(self._game, tuple(codes))
+        # a look-up takes less time than `describe` for each of a million games
+        orders = {id: (t.players, t.players[::-1]) for id, t in self.tallies.items()}
+        for ticket, result in history:
+            if result.outcome != "void":
+                order = orders[ticket["m"]][ticket["b"]]
+                courses.record_result(ticket["m"], order[0], ticket.get("p"), result)
+                games.record_result(order, ticket.get("o", ""), result)
+        standings = standing_charts(self._standings())
+        # ratings summarise many matchups
+        matchups = courses.charts("Matchups", rated=bool(standings))
+        return [*standings, *matchups, *games.charts(self.tallies.values())]
 
     def _json_data(self) -> dict[str, Any]:
         standings = self._standings()

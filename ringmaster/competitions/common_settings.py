@@ -151,69 +151,41 @@ def given_options(options: Mapping[str, OptionValue | None] | None) -> dict[str,
 
 def check_player(player: Player) -> None:
     """Raise SettingError for the first argument of Player(…) that its protocol lacks."""
-    problems = {"gtp": _gtp_problems, "uci": _uci_problems, "usi": _usi_problems}[player.protocol]
-    for is_wrong, name, message, expected in problems(player):
-        if is_wrong:
-            raise SettingError((name,), message, expected)
-
-
-#: Whether an argument is wrong, its name, the message, and the expected value.
-_Problem = tuple[bool, str, str, str]
-
-
-def _gtp_problems(player: Player) -> Iterator[_Problem]:
     own = "the engine's own command line or startup_gtp_commands"
-    for name in ("nodes", "depth"):
-        is_set = getattr(player, name) is not None
-        yield is_set, name, f"{name} has no meaning over GTP", f"{own} to limit it"
-    yield bool(player.options), "options", "GTP has no options", "startup_gtp_commands"
-    yield player.score_pov != "mover", "score_pov", "GTP has no scores", "'mover'"
-    yield player.ponder, "ponder", "GTP has no pondering", f"{own} to let it ponder"
+    not_over_gtp = (
+        ("nodes", player.nodes is not None, "nodes has no meaning over GTP", f"{own} to limit it"),
+        ("depth", player.depth is not None, "depth has no meaning over GTP", f"{own} to limit it"),
+        ("options", player.options, "GTP has no options", "startup_gtp_commands"),
+        ("score_pov", player.score_pov != "mover", "GTP has no scores", "'mover'"),
+        ("ponder", player.ponder, "GTP has no pondering", f"{own} to let it ponder"),
+    )
+    for name, is_given, message, remedy in not_over_gtp if player.protocol == "gtp" else ():
+        if is_given:
+            raise SettingError((name,), message, remedy)
     control = player.time_control
     if control is None:
         return
+    for kind, remedy in _unknown_controls(player.protocol, control):
+        message = f"{player.protocol.upper()} has no {kind} such as {control}"
+        raise SettingError(("time_control",), message, remedy)
+
+
+def _unknown_controls(protocol: str, control: TimeControl) -> Iterator[tuple[str, str]]:
+    """Yield kinds of a time control that a protocol lacks, each with what to write instead."""
     base = number(control.base)
-    yield (
-        bool(control.increment and control.overtime),
-        "time_control",
-        f"GTP has no increment with byo-yomi such as {control}",
-        f"one of them, as '{base}+{number(control.period)}byo'",
-    )
-    yield (
-        bool(control.moves),
-        "time_control",
-        f"GTP has no time control such as {control}",
-        f"Canadian byo-yomi, '0+{control.moves}/{base}'",
-    )
-
-
-def _uci_problems(player: Player) -> Iterator[_Problem]:
-    control = player.time_control
-    yield (
-        control is not None and bool(control.overtime),
-        "time_control",
-        f"UCI has no byo-yomi such as {control}",
-        "base+increment as '10+0.1', or moves/seconds as '40/60'",
-    )
-
-
-def _usi_problems(player: Player) -> Iterator[_Problem]:
-    control = player.time_control
-    if control is None:
-        return
-    yield (
-        bool(control.moves),
-        "time_control",
-        f"USI has no time control for a number of moves such as {control}",
-        "base+increment as '600+10', or byo-yomi as '600+10byo'",
-    )
-    kind = "Canadian byo-yomi" if control.stones else "byo-yomi of several periods"
-    yield (
-        bool(control.stones) or control.periods > 1,
-        "time_control",
-        f"USI has no {kind} such as {control}",
-        "one period as '600+10byo'",
-    )
+    if protocol == "gtp" and control.increment and control.overtime:
+        yield "increment with byo-yomi", f"one of them, as '{base}+{number(control.period)}byo'"
+    if protocol == "gtp" and control.moves:
+        yield "time control", f"Canadian byo-yomi, '0+{control.moves}/{base}'"
+    if protocol == "uci" and control.overtime:
+        yield "byo-yomi", "base+increment as '10+0.1', or moves/seconds as '40/60'"
+    if protocol == "usi" and control.moves:
+        remedy = "base+increment as '600+10', or byo-yomi as '600+10byo'"
+        yield "time control for a number of moves", remedy
+    if protocol == "usi" and control.stones:
+        yield "Canadian byo-yomi", "one period as '600+10byo'"
+    if protocol == "usi" and control.periods > 1:
+        yield "byo-yomi of several periods", "one period as '600+10byo'"
 
 
 class _ControlText(String):

@@ -15,12 +15,11 @@ file.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
@@ -116,18 +115,18 @@ class Linear(GaussNewton):
         return Agreement.of(model.linear(step, 0, len(real)), real)
 
     def _scores(self, data: Data, point: Point) -> Floats:
-        return self._column(data, lambda block: block.scores[0], point.number)
+        scores: Floats = self._whole(data, point.number).scores[0]
+        return scores
 
-    def _column(
-        self, data: Data, values_of: Callable[[Block], npt.NDArray[Any]], number: int = 0
-    ) -> npt.NDArray[Any]:
-        """Return values of all positions, in the order of the position file."""
+    def _whole(self, data: Data, number: int) -> Block:
+        """Return all positions in the order of the position file, with the scores of a pass."""
         blocks = [block for part in PARTS for block in data.blocks((number,), part)]
-        values = [values_of(block) for block in blocks]
-        column = np.empty(sum(map(len, values)), dtype=values[0].dtype)
-        for block, each in zip(blocks, values, strict=True):
-            column[block.places] = each
-        return column
+        count = sum(len(block.target) for block in blocks)
+        place = np.argsort(np.concatenate([np.arange(count)[block.places] for block in blocks]))
+        scores = np.concatenate([block.scores for block in blocks], axis=1)[:, place]
+        names = ("target", "weight", "game")
+        columns = (np.concatenate([getattr(block, name) for block in blocks]) for name in names)
+        return Block(slice(count), scores, *(column[place] for column in columns))
 
     def _model(self, data: Data, about: Point) -> FeatureModel:
         """Return the model of all positions with the scores of a point."""
@@ -144,20 +143,18 @@ class Linear(GaussNewton):
         if self._features is None:
             raise ValueError("the features have not been set")
         matrix, wiring = self._features
-        target = self._column(data, lambda block: block.target)
-        rows, count = len(matrix.indptr) - 1, len(target)
+        whole = self._whole(data, 0)
+        rows, count = len(matrix.indptr) - 1, len(whole.target)
         if rows != count:
             raise ValueError(f"there are features of {rows:,} positions, but {count:,} positions")
-        weight = self._column(data, lambda block: block.weight)
-        target[weight <= 0] = 0.5
         return FeatureModel(
             self.space,
             matrix,
             wiring,
             np.zeros(rows, dtype=np.float32),
-            target,
-            weight,
-            self._column(data, lambda block: block.game),
+            np.where(whole.weight > 0, whole.target, np.float32(0.5)),
+            whole.weight,
+            whole.game,
             sum(len(block.target) for block in data.blocks((0,), "train")),
             data.loss,
             processors(),

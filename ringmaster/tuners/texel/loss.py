@@ -228,8 +228,15 @@ class ScoreHistogram:
         inner = minimize_scalar(
             error, bounds=(low, high), method="bounded", options={"xatol": _ACCURACY}
         ).x
-        best = min((float(inner), float(low), float(high)), key=error)
-        return Fit(math.exp(best), _edge(math.exp(best), name))
+        scale = math.exp(min((float(inner), float(low), float(high)), key=error))
+        if LOWEST * 1.01 < scale < HIGHEST / 1.01:
+            return Fit(scale)
+        end = f"the smallest, {LOWEST:g}" if scale < 100 else f"the largest, {HIGHEST:g}"
+        return Fit(
+            scale,
+            f"the win-rate scale of the {name} is at an end of its range ({end} centipawns): "
+            "the scores hardly fit the results; check their unit, or set the scale",
+        )
 
     def contradiction(self, name: str) -> str:
         """Return a message for scores that contradict the labels, "" for others."""
@@ -270,13 +277,3 @@ def equal_results(value: float) -> str:
 def k_of(scale: float) -> float:
     """Return Österlund's K of a scale in centipawns, or the scale of a K."""
     return 400 / (scale * math.log(10))
-
-
-def _edge(scale: float, name: str) -> str:
-    if LOWEST * 1.01 < scale < HIGHEST / 1.01:
-        return ""
-    end = f"the smallest, {LOWEST:g}" if scale < 100 else f"the largest, {HIGHEST:g}"
-    return (
-        f"the win-rate scale of the {name} is at an end of its range ({end} centipawns): "
-        "the scores hardly fit the results; check their unit, or set the scale"
-    )

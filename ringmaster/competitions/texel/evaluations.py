@@ -245,57 +245,52 @@ class Evaluations:
         self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings
     ) -> EvaluationJob:
         """Return the shard, the probe or the searches of a ticket."""
-        common: dict[str, Any] = {
-            "settings": settings,
-            "ticket": ticket,
-            "attempt": attempt,
-            "keep_stderr": self._values["stderr_to_log"],
-        }
         if "a" in ticket:
-            return self._searches(game_id, ticket, common)
-        positions = self._tuning.labelled
-        scoring = self._scoring(ticket.get("p", 0))
-        places, part = self._probe() if "n" in ticket else self._shard(ticket, attempt, scoring)
+            part = self._searches(ticket)
+        elif "n" in ticket:
+            part = self._probe()
+        else:
+            part = self._shard(ticket, attempt)
+        keep = self._values["stderr_to_log"]
         return EvaluationJob(
-            game_id,
-            positions=str(positions.file.path),
-            first=places.start,
-            stop=places.stop,
-            step=places.step,
-            key=positions.file.key,
-            score=scoring.for_game(self._game),
-            answers=scoring.function is not None,
-            **common,
-            **part,
+            game_id, settings=settings, ticket=ticket, attempt=attempt, keep_stderr=keep, **part
         )
 
-    def _searches(self, game_id: str, ticket: Ticket, common: dict[str, Any]) -> EvaluationJob:
-        """Return the searches of a test of moves."""
+    def _scored(self, places: slice, scoring: Scoring) -> dict[str, Any]:
+        """Return the arguments of a job that scores positions of the file."""
+        file = self._tuning.labelled.file
+        return {
+            "positions": str(file.path),
+            "key": file.key,
+            "first": places.start,
+            "stop": places.stop,
+            "step": places.step,
+            "score": scoring.for_game(self._game),
+            "answers": scoring.function is not None,
+        }
+
+    def _searches(self, ticket: Ticket) -> dict[str, Any]:
         assert self._moves is not None
         state, (shard, side) = self._tuning.state, divmod(ticket["i"], len(SIDES))
         texts = tuple(text for text, _ in self._moves.shard(shard))
         values = (self._moves.start, state.best_values or state.values)[side]
         apply = self._values["apply"]
-        return EvaluationJob(
-            game_id,
-            player=self._player(values),
-            positions="",
-            texts=texts,
-            first=0,
-            stop=len(texts),
-            score=self._values["move_accuracy"].search,
-            answers=True,
+        return {
+            "player": self._player(values),
+            "positions": "",
+            "texts": texts,
+            "first": 0,
+            "stop": len(texts),
+            "score": self._values["move_accuracy"].search,
+            "answers": True,
             # hash tables of another search would change the moves
-            apply="restart" if apply == "auto" else apply,
-            **common,
-        )
+            "apply": "restart" if apply == "auto" else apply,
+        }
 
-    def _shard(
-        self, ticket: Ticket, attempt: int, scoring: Scoring
-    ) -> tuple[slice, dict[str, Any]]:
-        """Return the positions of a shard, and further arguments of its job."""
+    def _shard(self, ticket: Ticket, attempt: int) -> dict[str, Any]:
         tuning = self._tuning
         number, place = ticket["p"], ticket["i"]
+        scoring = self._scoring(number)
         open_pass = tuning.find_or_ask(number)
         shard = place if open_pass is None else open_pass.shards[place]
         player = self._player(tuning.values(number))
@@ -303,7 +298,8 @@ class Evaluations:
             player = self._reference.player
         # requests of another kind, and those after a void job, are sent one at a time
         is_probed = scoring == self._scoring(0) and not attempt and not is_reference(number)
-        return tuning.shards.positions(shard), {
+        return {
+            **self._scored(tuning.shards.positions(shard), scoring),
             "player": player,
             "score_key": score_key(tuning.state.beginning, number),
             "shard": shard,
@@ -311,8 +307,8 @@ class Evaluations:
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
-    def _probe(self) -> tuple[slice, dict[str, Any]]:
-        """Return the same for a probe, which changes each parameter to its farther bound."""
+    def _probe(self) -> dict[str, Any]:
+        """Return the arguments of a probe, which changes each parameter to its farther bound."""
         values = self._tuning.state.values
         changed = []
         for parameter in self._tuning.tuned:
@@ -322,7 +318,8 @@ class Evaluations:
         names = ("apply", "in_flight")
         given = {name: self._values[name] for name in names if self._values[name] != "auto"}
         probe = Probe(tuple(changed), **given)
-        return self._tuning.shards.probed, {"player": self._player(values), "probe": probe}
+        scored = self._scored(self._tuning.shards.probed, self._scoring(0))
+        return {**scored, "player": self._player(values), "probe": probe}
 
     def _apply(self, kind: ScoreKind, number: int) -> Apply:
         """Return when the options of a pass take effect.

@@ -1,9 +1,8 @@
 """Gauss-Newton by finite differences, the default method.
 
 One pass for each parameter, with one value changed, gives the derivatives of all scores.  They
-make the engine a linear function (`linearised`), whose best values within the bounds are
-computed for each strength of the ridge.  The strength with the best values on the positions of
-validation is used.  Its values are rounded to playable ones, and one pass of the engine checks
+make the engine a linear function, whose best values within the bounds are computed for each
+strength of the ridge.  The strength with the best values on the positions of validation is used.  Its values are rounded to playable ones, and one pass of the engine checks
 them.  If the error does not fall, the step is damped (Levenberg, "A method for the solution of
 certain non-linear problems in least squares", 1944); if damping fails, new derivatives come
 from smaller differences.  If the error falls, the next step uses the real scores and the same
@@ -15,16 +14,24 @@ when the scores changed as predicted, so new derivatives would be the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.flags import collinear
-from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Minimum, best_of
-from ringmaster.tuners.texel.linearised import DifferenceModel
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.texel.linear_model import (
+    Agreement,
+    LinearModel,
+    Minimum,
+    Result,
+    Rows,
+    best_of,
+)
+from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import (
     LEAST_DECREASE,
     WORST,
@@ -33,13 +40,16 @@ from ringmaster.tuners.texel.optimiser import (
     Optimiser,
     Point,
     Request,
+    Split,
     Theta,
     finite,
 )
 from ringmaster.tuners.texel.ridge import Penalty, RidgePath, strengths_of
 from ringmaster.tuners.texel.searching import tuned_blocks
+from ringmaster.tuners.texel.uncertainty import collinear
 
-#: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.
+#: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.  The
+#: difference of two whole scores has a noise of 0.4: a movement of 8 is known to 5 %.
 WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
 #: First distances as shares of the range and of the start value; limits as shares of the range.
 _RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
@@ -55,6 +65,64 @@ MOST_HALVINGS = 2
 _WORTHWHILE = 0.02
 #: Share of the changes of the scores below which the model is exact enough.
 _STRAIGHT = 0.02
+
+
+class DifferenceModel(LinearModel):
+    """A linear model of an engine around a base.
+
+    Scores at θ are approximated by q₀ + Σ (θᵢ − θ₀ᵢ)·∂q/∂θᵢ; the derivatives are differences of
+    kept passes.  No more than a block of positions is in memory.
+
+    sides   parameters that move, each with a pass in which it differs from the origin
+    origin  pass from which the derivatives were taken
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        space: Space,
+        base: Point,
+        sides: Sequence[tuple[int, Point]],
+        origin: Point,
+    ) -> None:
+        self._data, self.space, self._base = data, space, base
+        self.loss = data.loss
+        self.theta, self.places = np.array(base.theta), np.array([i for i, _ in sides], np.intp)
+        self._passes = [base.number, origin.number, *(point.number for _, point in sides)]
+        low, high = space.whole_bounds
+        moves = np.isin(np.arange(len(space)), self.places)
+        self.low, self.high = np.where(moves, low, self.theta), np.where(moves, high, self.theta)
+        self._distance = np.array([point.theta[i] - origin.theta[i] for i, point in sides])
+
+    def map_rows(
+        self, theta: Sequence[float] | Array, part: Split, function: Callable[[Rows], Result]
+    ) -> Iterator[Result]:
+        step = (np.asarray(theta) - self.theta)[self.places]
+        for block in self._data.blocks(self._passes, part):
+            counts = (block.weight > 0) & ~np.isnan(block.scores).any(axis=0)
+            base, origin, *sides = block.scores[:, counts].astype(np.float64)
+            slopes = (np.stack(sides) - origin) / self._distance[:, np.newaxis]
+            labels = (block.target[counts], block.weight[counts], block.game[counts])
+            yield function(Rows(base + step @ slopes, partial(np.transpose, slopes), *labels))
+
+    def movement(self) -> Array:
+        """Return the root mean square difference of scores of each column, (k,), centipawns."""
+        squares, weight = np.zeros(len(self.places)), 0.0
+        for rows in self.map_rows(self.theta, "train", lambda rows: rows):
+            squares += rows.weight @ np.square(rows.slopes())
+            weight += float(rows.weight.sum())
+        return np.asarray(np.sqrt(squares / max(weight, 1e-300)) * np.abs(self._distance))
+
+    def agreement(self, point: Point) -> Agreement:
+        """Compare a pass with the model, over training."""
+        slopes = (np.array(point.theta) - self.theta)[self.places] / self._distance
+        predicted, real = [np.empty(0)], [np.empty(0)]
+        for block in self._data.blocks([point.number, *self._passes], "train"):
+            rows = block.scores[:, block.weight > 0].astype(np.float64)
+            scores, base, origin, *sides = rows
+            predicted.append(slopes @ (np.stack(sides) - origin))
+            real.append(scores - base)
+        return Agreement.of(np.concatenate(predicted), np.concatenate(real))
 
 
 class GaussNewton(Optimiser):

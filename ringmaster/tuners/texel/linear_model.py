@@ -1,7 +1,7 @@
 """Scores that are linear in the parameters: losses, derivatives, minima and playable values.
 
 A model gives the scores q(θ) and their derivatives ∂q/∂θ over blocks of labelled positions:
-differences of an engine's scores (`linearised`), or counts of features (`features`).  The loss
+differences of an engine's scores (`gauss_newton`), or counts of features (`features`).  The loss
 stays exact; its second derivatives are Gauss-Newton's.
 
 The minimum of the penalised loss within the bounds comes from Gauss-Newton steps, each the

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.course import Averages
-from ringmaster.tuners.texel.flags import NO_SIGNAL, noise_flags, value_flags
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
 from ringmaster.tuners.texel.ridge import OwnTable, RidgePath
 from ringmaster.tuners.texel.targets import Target
@@ -167,6 +166,12 @@ class Point(msgspec.Struct, frozen=True):
 MOST_STEPS = 400
 #: The 97.5 % point of the normal distribution.
 NORMAL = 1.959963984540054
+#: A value below this share of its start has collapsed.
+TINY_SHARE = 0.05
+NO_SIGNAL = "no signal"
+COLLAPSED = "collapsed to 0"
+#: A parameter moved, but its interval contains the start, or its whole range.
+ALONE, UNRESOLVED = "alone within the noise", "moved without a signal"
 
 
 class Arguments(TypedDict, total=False):
@@ -384,6 +389,40 @@ class Optimiser(ABC):
             if len(kept) > MOST_STEPS * 3 // 4:
                 kept = kept[::2]
             self._course = [first, *kept, last]
+
+
+def value_flags(space: Space, i: int, value: float) -> list[str]:
+    """Return flags of a parameter's value: on a bound, collapsed to nearly 0."""
+    start, low, high = _start_and_bounds(space, i)
+    words = []
+    if value <= low < start:
+        words.append("at its lower bound")
+    if value >= high > start:
+        words.append("at its upper bound")
+    if start and value == 0:
+        words.append(COLLAPSED)
+    elif start and abs(value) <= TINY_SHARE * abs(start):
+        words.append(f"collapsed to {abs(value / start):.0%} of its start")
+    return words
+
+
+def noise_flags(space: Space, i: int, value: float, low: float, high: float) -> list[str]:
+    """Return a flag if a parameter's 95 % interval is its whole range, or has its start inside.
+
+    An interval holds for one parameter alone; several flagged parameters may still have moved for
+    a reason together.
+    """
+    start, least, most = _start_and_bounds(space, i)
+    moved = value != start
+    if low <= least and high >= most:
+        return [UNRESOLVED if moved else NO_SIGNAL]
+    return [ALONE] if moved and low <= start <= high else []
+
+
+def _start_and_bounds(space: Space, i: int) -> tuple[float, float, float]:
+    ends = (space.values(a) for a in (space.start, space.minimum, space.maximum))
+    start, low, high = (float(values[i]) for values in ends)
+    return start, low, high
 
 
 def _logarithm(p: TunedParameter) -> TunedParameter:

@@ -80,7 +80,7 @@ BUDGET = {
     "server": 617,
     "stats": 939,
     "storage": 3372,
-    "tuners": 7641,
+    "tuners": 7642,
 }
 
 

@@ -1,14 +1,15 @@
 """Gauss-Newton by finite differences, the default method.
 
-One pass for each parameter, with one value changed, gives the derivatives of all scores.  They
-make the engine a linear function, whose best values within the bounds are computed for each
-strength of the ridge.  The strength with the best values on the positions of validation is used.  Its values are rounded to playable ones, and one pass of the engine checks
-them.  If the error does not fall, the step is damped (Levenberg, "A method for the solution of
-certain non-linear problems in least squares", 1944); if damping fails, new derivatives come
-from smaller differences.  If the error falls, the next step uses the real scores and the same
-derivatives, at the cost of one pass, until the error no longer falls.  Then new derivatives are
-taken.  The tune ends when a linearisation brought less than a fiftieth of the total gain, or
-when the scores changed as predicted, so new derivatives would be the same.
+One pass for each parameter, with one value changed, gives the derivatives of all scores.  They make
+the engine a linear function, whose best values within the bounds are computed for each strength of
+the ridge.  The strength with the best values on the positions of validation is used.  Its values
+are rounded to playable ones, and one pass of the engine checks them.  If the error does not fall,
+the step is damped (Levenberg, "A method for the solution of certain non-linear problems in least
+squares", 1944); if damping fails, new derivatives come from smaller differences.  If the error
+falls, the next step uses the real scores and the same derivatives, at the cost of one pass, until
+the error no longer falls.  Then new derivatives are taken.  The tune ends when a linearisation
+brought less than a fiftieth of the total gain, or when the scores changed as predicted, so new
+derivatives would be the same.
 """
 
 from __future__ import annotations

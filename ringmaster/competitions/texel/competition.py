@@ -62,10 +62,7 @@ _LIMITS = f"one of {', '.join(LIMIT_NAMES)}"
 
 
 class TexelCompetition(Tune):
-    """The `texel` competition type.
-
-    parameters  tuned and frozen ones
-    """
+    """The `texel` competition type."""
 
     type_name: ClassVar[str] = "texel"
     table: ClassVar[tuple[Setting, ...]] = TEXEL_SETTINGS

@@ -196,9 +196,7 @@ _SAMPLED = 50
 class Evaluations:
     """Builds the evaluation jobs of a tune, and completes their results.
 
-    reference  the reference engine, None without one
-    player     returns the tuned player with some values of the parameters
-    moves      the test of moves, None without one
+    player  returns the tuned player with some values of the parameters
     """
 
     def __init__(

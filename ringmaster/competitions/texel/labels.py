@@ -47,10 +47,7 @@ PROBED = 200
 
 
 class Shards(msgspec.Struct, frozen=True):
-    """The shards of a set: training first, then validation.
-
-    train, validation  numbers of positions
-    """
+    """The shards of numbers of positions: training first, then validation."""
 
     train: int
     validation: int
@@ -125,11 +122,9 @@ class LabelledPositions:
 
     They are the data of an optimiser (`tuners.texel.optimiser.Data`).
 
-    values         settings
     beginning      number of restarts of the optimiser
-    labelling      scales and weights; None before `label`
-    source         source of stored scores
-    target         target of the positions; by default the setting
+    labelling      None before `label`
+    target         by default the setting
     teacher_scale  win-rate scale of the teacher's scores, centipawns; set when it is known
     """
 

@@ -27,11 +27,7 @@ _ENDINGS = ("resign", "win")
 
 
 class MoveAccuracy:
-    """The test set of a tune, and the comparison of an engine's moves with the teacher's.
-
-    values  settings; `move_accuracy` is set
-    start   values of the parameters in the control file
-    """
+    """The test set of a tune, and the comparison of an engine's moves with the teacher's."""
 
     def __init__(self, values: Mapping[str, Any], start: ValuesByCode) -> None:
         self._settings: MoveAccuracySettings = values["move_accuracy"]

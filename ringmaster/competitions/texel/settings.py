@@ -209,12 +209,7 @@ REFERENCE_CALL = CallOf(
 
 
 class PositionsSettings(msgspec.Struct, frozen=True):
-    """Positions(…) of a control file, one or several.
-
-    sources      files with their settings
-    quiet        centipawns, None: no quiet filter
-    quiet_score  score to compare with the static score
-    """
+    """Positions(…) of a control file, one or several; no quiet filter if `quiet` is None."""
 
     sources: tuple[PositionSettings, ...]
     quiet: float | None
@@ -323,10 +318,7 @@ POSITIONS = _PositionsCall(
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
-    """An optimiser of a control file.
-
-    arguments  those in the control file, by name
-    """
+    """An optimiser of a control file with its arguments."""
 
     name: str
     arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -425,11 +417,7 @@ MOST_TESTED = 10_000
 
 
 class MoveAccuracySettings(msgspec.Struct, frozen=True):
-    """MoveAccuracy(…) of a control file.
-
-    positions  how the files of the test set are read
-    search     request to the engine
-    """
+    """MoveAccuracy(…) of a control file."""
 
     positions: PositionSettings
     search: ScoreKind

@@ -136,7 +136,6 @@ class Labelling(msgspec.Struct):
     scale, teacher_scale  centipawns; None without a teacher
     given     names of the settings that give a scale
     fits      scales that a fit gives, by the name of the setting
-    warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
     """
@@ -217,26 +216,21 @@ class TexelState(msgspec.Struct):
     settings   of the results so far
     key, digest  of the position file and its contents; "" before it was read
     train, validation  numbers of positions
-    notes      notes of the position file
     beginning  number of restarts of the optimiser
     values     of all parameters, at the last restart
     left       values of parameters removed from the control file
-    probes     probes issued
+    probes     number of issued ones
     probe_due  whether a probe is wanted; probe_out: number of the probe under way
     facts      results of the last probe, None while unknown
     filters    extra passes by number: quiet filter, features and reference
     open       the optimiser's passes under way, by number
     asked, told  passes issued and completed since the restart
-    optimiser, sweep  their states; None before they are asked
-    reference_pass  number of the reference engine's pass
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
     features   version of the function of the features
     moves      test of moves, None without `move_accuracy`; tests: their number so far
-    comparison  comparison with the reference, None while unknown
     kept       passes whose scores are stored
     stale      keys of scores that are no longer needed
-    best       errors of the best values
     shards, positions, seconds  totals of results
     """
 

@@ -50,13 +50,7 @@ MOST_NAMED = 12
 
 
 class Tuning:
-    """The passes of a tune.
-
-    settings  of the control file
-    state     state of the tune; `load` replaces it
-    source    of stored scores
-    say       receives progress messages
-    """
+    """The passes of a tune; `load` replaces its state."""
 
     def __init__(
         self,

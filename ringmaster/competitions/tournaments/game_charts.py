@@ -46,10 +46,7 @@ class _Used(msgspec.Struct):
 
 
 class GameCharts:
-    """Counts of all games, of a size that does not grow with their number.
-
-    players  codes, as in tallies
-    """
+    """Counts of all games, of a size that does not grow with their number."""
 
     def __init__(self, game: GameName, players: Sequence[str]) -> None:
         self._colours = ("White", "Black") if game == "chess" else ("Black", "White")

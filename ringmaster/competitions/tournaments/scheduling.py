@@ -131,10 +131,7 @@ class OpeningNumbers:
 
 
 class Holds:
-    """Matchups that wait for the next run because of faults.
-
-    watch  the latest games by player and by matchup; part of the state
-    """
+    """Matchups that wait for the next run because of faults; `watch` is part of the state."""
 
     def __init__(self, watch: FaultWatch) -> None:
         self.watch = watch

@@ -56,8 +56,7 @@ class Rows(NamedTuple):
 class Quadratic(NamedTuple):
     """The mean loss of training around θ: value, slope (n,), Gauss-Newton curvature (n, n).
 
-    meat    Σ sᵧsᵧᵀ of the slopes' sums by game, (n, n); only if requested
-    weight  of the positions
+    meat  Σ sᵧsᵧᵀ of the slopes' sums by game, (n, n); only if requested
     """
 
     value: float

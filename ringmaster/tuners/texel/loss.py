@@ -130,11 +130,7 @@ MOST_GROUPS = 4_096
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """A fitted win-rate scale.
-
-    scale    C, centipawns
-    warning  line for the user if C is at an end of its range, else ""
-    """
+    """A fitted win-rate scale C, centipawns, with a warning if it is at an end of its range."""
 
     scale: float
     warning: str = ""

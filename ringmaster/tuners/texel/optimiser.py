@@ -92,11 +92,7 @@ class Data(Protocol):
 
 
 class TellResult(msgspec.Struct, frozen=True):
-    """Effects of a pass on the optimiser.
-
-    notes   lines for the history
-    forget  kept passes whose scores are no longer needed
-    """
+    """Lines for the history after a pass, and kept passes that are no longer needed."""
 
     notes: tuple[str, ...] = ()
     forget: tuple[int, ...] = ()
@@ -139,11 +135,7 @@ LEAST_DECREASE = 1e-7
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A pass that is wanted or under way.
-
-    part   of a `Pass`, or the present batch
-    label  in the course
-    """
+    """A pass that is wanted or under way, with a label for the course."""
 
     theta: Theta
     part: Split | Literal["all", "batch"] = "all"

@@ -56,12 +56,7 @@ MOST_MOVE = 2.0
 
 
 class SpsaBatches(Search):
-    """SPSA over batches.
-
-    batch     share of the training shards that scores an iteration
-
-    Other arguments: see `Search`.
-    """
+    """SPSA over batches.  Arguments: see `Search`."""
 
     _theta: Array
     _units: Array

@@ -46,22 +46,16 @@ def is_number(value: Any) -> bool:
     return is_real and math.isfinite(value)
 
 
-def result_reason(result: GameResult) -> str:
-    """Return the reason of a result as " (reason)", "" where the score tells it."""
-    detail = result.detail.splitlines()[0] if result.detail else ""
-    # the log and the record give the seconds
-    reason = result.reason if result.reason == "time" else detail or result.reason
-    if result.winner is not None and result.reason == "score" and not detail:
-        return ""
-    return f" ({reason})"
-
-
 def result_line(result: GameResult, codes: tuple[str, str]) -> str:
     """Return a result's line for the display and the history; players in its order."""
     head = f"game {result.game_id}:"
     if result.outcome == "void":
         return f"{head} {void_text(result)}"
-    reason = result_reason(result)
+    detail = result.detail.splitlines()[0] if result.detail else ""
+    # the log and the record give the seconds of a loss on time; a score tells itself
+    reason = f" ({result.reason if result.reason == 'time' else detail or result.reason})"
+    if result.winner is not None and result.reason == "score" and not detail:
+        reason = ""
     if result.winner is not None:
         winner, loser = codes[result.winner], codes[1 - result.winner]
         return f"{head} {winner} beat {loser} {result.score}{reason}"

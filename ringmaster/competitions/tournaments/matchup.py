@@ -180,10 +180,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         digits = len(str(self.limit - 1)) if self.limit else 1
         return f"{self.id}_{number:0{digits}d}"
 
-    def pair(self, number: int) -> int | None:
-        """Return the number of a game's pair, None for fixed colours."""
-        return number // 2 if self.alternating else None
-
     def expected_repeats(self) -> str:
         """Return a warning that games will repeat, "" when they need not."""
         first, second = map(base_code, self.codes)

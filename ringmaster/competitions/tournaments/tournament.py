@@ -246,7 +246,7 @@ class Tournament(Competition):
             "m": following.id,
             "i": number,
             "b": first_mover,
-            "p": following.pair(number),
+            "p": number // 2 if following.alternating else None,
         }
         self._draw_opening(following, ticket)
         following.open.add(number)

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2405,
-    "competitions": 18427,
+    "competitions": 17964,
     "control": 4207,
     "datasets": 2223,
     "demo": 1392,
@@ -80,7 +80,7 @@ BUDGET = {
     "server": 617,
     "stats": 939,
     "storage": 3372,
-    "tuners": 7773,
+    "tuners": 7635,
 }
 
 

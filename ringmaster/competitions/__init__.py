@@ -58,7 +58,6 @@ KINDS = (
 
 
 def type_names() -> tuple[str, ...]:
-    """Return every `competition_type`."""
     return tuple(_TYPES)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ringmaster.competitions.setting_types import Choice, optional
+from ringmaster.competitions.setting_types import Choice, flag, optional
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address, is_encrypted
 from ringmaster.model.settings import (
-    Boolean,
     CallOf,
     Context,
     FileName,
@@ -43,29 +42,13 @@ class Bytes(SettingType):
         return value
 
 
-class Address(SettingType):
-    """The address of a Dask scheduler."""
-
-    def describe(self) -> str:
-        return "a scheduler's address such as 'tcp://node1:8786'"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str) and is_address(value):
-            return value
-        return context.refuse(
-            path, f"{shown(value)} is not the address of a scheduler", self.describe()
-        )
-
-
 _HOSTS = (
     optional(
         "games",
         Integer(minimum=1),
         'Games at a time on each worker; by default its resource "games", else its threads.',
     ),
-    Setting(
-        "pin", Boolean(), "Give each game its own CPUs (whole cores where there are enough).", False
-    ),
+    flag("pin", "Give each game its own CPUs (whole cores where there are enough)."),
     optional(
         "game_memory",
         Bytes(),
@@ -100,10 +83,14 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
     names = {setting.name for setting in own} - {"address"}
 
     def build(values: dict[str, Any], context: Context) -> Cluster:
+        address = values.get("address", "")
+        if kind == "address" and not is_address(address):
+            message = f"{shown(address)} is not the address of a scheduler"
+            raise SettingError(("address",), message, "an address such as 'tcp://node1:8786'")
         tls = [values[name] for name in ("tls_ca", "tls_cert", "tls_key")]
         if any(tls) and not all(tls):
             raise SettingError((), "TLS needs all of tls_ca, tls_cert and tls_key")
-        if is_encrypted(str(values.get("address", ""))) and not any(tls):
+        if is_encrypted(address) and not any(tls):
             raise SettingError((), "an address with TLS needs tls_ca, tls_cert and tls_key")
         calibrate, nps = values["calibrate"], values["nps"]
         if calibrate is not None and nps is None:
@@ -121,7 +108,7 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
             raise SettingError(("nps",), "nps has no meaning without `calibrate`")
         return Cluster(
             kind=kind,
-            address=values.get("address", ""),
+            address=address,
             options={name: values[name] for name in names if values[name] is not None},
             games=values["games"],
             pin=values["pin"],
@@ -140,7 +127,7 @@ _PYTHON = optional(
 )
 
 CLUSTER = Choice(
-    _call("", "address", (Setting("address", Address(), "The scheduler's address."),), "address"),
+    _call("", "address", (Setting("address", String(), "The scheduler's address."),), "address"),
     _call(
         ".local",
         "local",

@@ -11,12 +11,10 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
-from ringmaster.competitions.setting_types import NotGiven, optional
+from ringmaster.competitions.setting_types import NotGiven, flag, one_of, optional
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
 from ringmaster.model.settings import (
-    INVALID,
-    Boolean,
     CallOf,
     Context,
     DictOf,
@@ -32,7 +30,6 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
     Words,
-    listed,
 )
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 
@@ -44,15 +41,12 @@ class GtpCommand(Words):
         return "a GTP command: a string, or a list of strings"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        value = listed(value, path, context, self.describe())
-        words = tuple(value.split()) if isinstance(value, str) else value
-        if value is INVALID:
-            return INVALID
-        if isinstance(words, list | tuple) and any(
-            not isinstance(w, str) or "\n" in w or "\r" in w for w in words
-        ):
+        # unlike a shell, GTP has no quotes
+        value = value.split() if isinstance(value, str) else value
+        words = super().interpret(value, path, context)
+        if isinstance(words, tuple) and any("\n" in word or "\r" in word for word in words):
             return context.refuse(path, "a GTP command must be on one line", self.describe())
-        return super().interpret(list(words) if isinstance(words, tuple) else words, path, context)
+        return words
 
 
 class GtpCommandName(String):
@@ -83,7 +77,6 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
 
     @property
     def has_limits(self) -> bool:
-        """Return whether something limits its moves."""
         return any(self.values.get(name) is not None for name in LIMIT_NAMES)
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> PlayerDefinition:
@@ -108,15 +101,11 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
         return PlayerDefinition(values, self.switched_off)
 
     def canonical(self) -> Mapping[str, Any]:
-        """Return the arguments, to compare two runs."""
         off = self.switched_off
         return {**self.values, "switched_off": off} if off else self.values
 
     def make(self, code: str, game: GameName) -> Player:
-        """Return the player.
-
-        Raises SettingError for incompatible settings; its path starts at the definition.
-        """
+        """Return the player.  Raises SettingError; its path starts at the definition."""
         values = dict(self.values)
         if values["protocol"] is None:
             values["protocol"] = PROTOCOL_OF_GAME[game]
@@ -157,75 +146,46 @@ def merged_options(
 
 
 def given_options(options: Mapping[str, OptionValue | None] | None) -> dict[str, OptionValue]:
-    """Return the options that None does not switch off."""
     return {name: value for name, value in (options or {}).items() if value is not None}
 
 
 def check_player(player: Player) -> None:
     """Raise SettingError for the first argument of Player(…) that its protocol lacks."""
-    problems = {"gtp": _gtp_problems, "uci": _uci_problems, "usi": _usi_problems}[player.protocol]
-    for is_wrong, name, message, expected in problems(player):
-        if is_wrong:
-            raise SettingError((name,), message, expected)
-
-
-#: Whether an argument is wrong, its name, the message, and the expected value.
-_Problem = tuple[bool, str, str, str]
-
-
-def _gtp_problems(player: Player) -> Iterator[_Problem]:
     own = "the engine's own command line or startup_gtp_commands"
-    for name in ("nodes", "depth"):
-        is_set = getattr(player, name) is not None
-        yield is_set, name, f"{name} has no meaning over GTP", f"{own} to limit it"
-    yield bool(player.options), "options", "GTP has no options", "startup_gtp_commands"
-    yield player.score_pov != "mover", "score_pov", "GTP has no scores", "'mover'"
-    yield player.ponder, "ponder", "GTP has no pondering", f"{own} to let it ponder"
+    not_over_gtp = (
+        ("nodes", player.nodes is not None, "nodes has no meaning over GTP", f"{own} to limit it"),
+        ("depth", player.depth is not None, "depth has no meaning over GTP", f"{own} to limit it"),
+        ("options", player.options, "GTP has no options", "startup_gtp_commands"),
+        ("score_pov", player.score_pov != "mover", "GTP has no scores", "'mover'"),
+        ("ponder", player.ponder, "GTP has no pondering", f"{own} to let it ponder"),
+    )
+    for name, is_given, message, remedy in not_over_gtp if player.protocol == "gtp" else ():
+        if is_given:
+            raise SettingError((name,), message, remedy)
     control = player.time_control
     if control is None:
         return
+    for kind, remedy in _unknown_controls(player.protocol, control):
+        message = f"{player.protocol.upper()} has no {kind} such as {control}"
+        raise SettingError(("time_control",), message, remedy)
+
+
+def _unknown_controls(protocol: str, control: TimeControl) -> Iterator[tuple[str, str]]:
+    """Yield kinds of a time control that a protocol lacks, each with what to write instead."""
     base = number(control.base)
-    yield (
-        bool(control.increment and control.overtime),
-        "time_control",
-        f"GTP has no increment with byo-yomi such as {control}",
-        f"one of them, as '{base}+{number(control.period)}byo'",
-    )
-    yield (
-        bool(control.moves),
-        "time_control",
-        f"GTP has no time control such as {control}",
-        f"Canadian byo-yomi, '0+{control.moves}/{base}'",
-    )
-
-
-def _uci_problems(player: Player) -> Iterator[_Problem]:
-    control = player.time_control
-    yield (
-        control is not None and bool(control.overtime),
-        "time_control",
-        f"UCI has no byo-yomi such as {control}",
-        "base+increment as '10+0.1', or moves/seconds as '40/60'",
-    )
-
-
-def _usi_problems(player: Player) -> Iterator[_Problem]:
-    control = player.time_control
-    if control is None:
-        return
-    yield (
-        bool(control.moves),
-        "time_control",
-        f"USI has no time control for a number of moves such as {control}",
-        "base+increment as '600+10', or byo-yomi as '600+10byo'",
-    )
-    kind = "Canadian byo-yomi" if control.stones else "byo-yomi of several periods"
-    yield (
-        bool(control.stones) or control.periods > 1,
-        "time_control",
-        f"USI has no {kind} such as {control}",
-        "one period as '600+10byo'",
-    )
+    if protocol == "gtp" and control.increment and control.overtime:
+        yield "increment with byo-yomi", f"one of them, as '{base}+{number(control.period)}byo'"
+    if protocol == "gtp" and control.moves:
+        yield "time control", f"Canadian byo-yomi, '0+{control.moves}/{base}'"
+    if protocol == "uci" and control.overtime:
+        yield "byo-yomi", "base+increment as '10+0.1', or moves/seconds as '40/60'"
+    if protocol == "usi" and control.moves:
+        remedy = "base+increment as '600+10', or byo-yomi as '600+10byo'"
+        yield "time control for a number of moves", remedy
+    if protocol == "usi" and control.stones:
+        yield "Canadian byo-yomi", "one period as '600+10byo'"
+    if protocol == "usi" and control.periods > 1:
+        yield "byo-yomi of several periods", "one period as '600+10byo'"
 
 
 class _ControlText(String):
@@ -342,49 +302,38 @@ PLAYER = CallOf(
             DictOf(GtpCommandName(), GtpCommandName()),
             "GTP commands to send instead of others, by name.",
         ),
-        Setting("discard_stderr", Boolean(), "Discard the engine's standard error.", False),
-        Setting("is_reliable_scorer", Boolean(), "Ask it for the final score.", True),
-        Setting("allow_claim", Boolean(), "Let it claim a win.", False),
-        Setting(
-            "sgf_player_name_from_gtp",
-            Boolean(),
-            "Use the engine's own name in game records.",
-            True,
-        ),
+        flag("discard_stderr", "Discard the engine's standard error."),
+        flag("is_reliable_scorer", "Ask it for the final score.", True),
+        flag("allow_claim", "Let it claim a win."),
+        flag("sgf_player_name_from_gtp", "Use the engine's own name in game records.", True),
         *(msgspec.structs.replace(limit, default=_OF_ALL_PLAYERS) for limit in LIMITS),
         optional(
             "margin",
             Margin(),
             "Seconds by which it may overstep its clock; by default the game's margin.",
         ),
-        Setting(
-            "ponder", Boolean(), "Let it think during the opponent's time (not over GTP).", False
-        ),
+        flag("ponder", "Let it think during the opponent's time (not over GTP)."),
         optional(
             "ready_timeout",
             Float(above=0, maximum=LONGEST),
             "Seconds to start, and to prepare each game; by default hang_timeout, but at least 60 "
             "(USI: 120).",
         ),
-        Setting(
+        one_of(
             "score_pov",
-            OneOf("mover", "opponent", "white", "black"),
+            ("mover", "opponent", "white", "black"),
             "Side of its scores; the mover's by the rules of UCI and USI (not over GTP).",
-            "mover",
         ),
-        Setting(
+        one_of(
             "restart",
-            OneOf("auto", "on", "off"),
+            ("auto", "on", "off"),
             "Start a new process for each game (auto: over GTP only).  A reused process keeps the "
             "first game's id in its environment.",
-            "auto",
         ),
-        Setting(
+        flag(
             "ship",
-            Boolean(),
             "Send its program, if written with a path, and the files that its arguments, options "
             "and variables name, to the hosts of a cluster.",
-            False,
         ),
         optional(
             "max_memory",
@@ -402,12 +351,10 @@ PLAYER = CallOf(
             Integer(minimum=1),
             "Number of processes of the engine and its children.",
         ),
-        Setting(
+        flag(
             "sandbox",
-            Boolean(),
             "Run the engine by bubblewrap (Linux), without a network and with a read-only file "
             "system.",
-            False,
         ),
     ),
     _build_player,
@@ -466,11 +413,7 @@ def check_defaults(values: Mapping[str, Any], game: GameName) -> None:
 
 
 def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> PlayerDefinition:
-    """Return a player's definition with the limits and options of all players.
-
-    values  settings of the competition, or of one of its matchups
-    Raises SettingError for an unknown code.
-    """
+    """Return a player with the limits and options of all players.  Raises SettingError."""
     players: Mapping[str, PlayerDefinition] = values["players"]
     if code not in players:
         known = list(players)
@@ -485,16 +428,13 @@ def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> Play
 
 #: Settings of every competition type, without `competition_type` itself.
 COMMON_SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "game", OneOf("go", "chess", "shogi"), "Game of the competition.", "go", change="refused"
-    ),
+    one_of("game", ("go", "chess", "shogi"), "Game of the competition.", change="refused"),
     optional("description", String(), "Text for the report.", change="report"),
-    Setting("record_games", Boolean(), "Write a record of each game.", True),
-    Setting(
+    flag("record_games", "Write a record of each game.", True),
+    one_of(
         "record_files",
-        OneOf("both", "single", "collected"),
+        ("both", "single", "collected"),
         "Write game records to a file for each game, to one file of all games, or both.",
-        "both",
     ),
     Setting(
         "parallel",
@@ -504,16 +444,9 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         change="report",
     ),
     CLUSTER_SETTING,
-    Setting(
-        "skip_player_checks",
-        Boolean(),
-        "Do not check the players before a run.",
-        False,
-        change="report",
-    ),
-    Setting(
+    flag("skip_player_checks", "Do not check the players before a run.", change="report"),
+    flag(
         "stderr_to_log",
-        Boolean(),
         "Copy the engines' standard error to the log when a game ends.  False: pass it to "
         "standard error at once, even in a quiet run.",
         True,

@@ -108,11 +108,8 @@ class Trajectory(msgspec.Struct, frozen=True):
         """Yield a row for each point, None where a parameter was not tuned."""
         all_codes = self._columns()
         for number, codes, theta in self.points:
-            if codes == all_codes:
-                yield [number, *theta]
-            else:
-                known = dict(zip(codes, theta, strict=True))
-                yield [number, *map(known.get, all_codes)]
+            known = dict(zip(codes, theta, strict=True))
+            yield [number, *map(known.get, all_codes)]
 
     def _columns(self) -> tuple[str, ...]:
         groups = dict.fromkeys([self.codes, *(codes for _, codes, _ in self.points)])
@@ -264,7 +261,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def void(self) -> int:
-        """The number of void games."""
         return number_of(self.void_kinds)
 
     @property
@@ -435,10 +431,7 @@ class Competition(ABC):
         """
 
     def charts(self, history: History) -> list[ChartGroup]:
-        """Return the charts.
-
-        history  iterated once at most
-        """
+        """Return the charts.  The history is iterated once at most."""
         return []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.competitions.common_settings import PLAYER_DEFAULTS, Margin, check_defaults
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import OneOrMore, flag, one_of, optional
 from ringmaster.errors import SettingError
 from ringmaster.formats.annotations import RECORD_INFO
 from ringmaster.games.tablebases import find_problem
@@ -16,8 +16,6 @@ from ringmaster.games.variants import check_variant
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
-    INVALID,
-    Boolean,
     CallOf,
     Context,
     FileName,
@@ -26,29 +24,9 @@ from ringmaster.model.settings import (
     ListOf,
     OneOf,
     Setting,
-    SettingPath,
-    SettingType,
     String,
 )
 from ringmaster.model.time_control import LONGEST
-
-
-class _Folders(SettingType):
-    """A folder or a list of folders; interpreted as a tuple of absolute paths."""
-
-    _list = ListOf(FileName(), minimum=1)
-
-    def describe(self) -> str:
-        return "a folder, or a list of folders"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        folders = [value] if isinstance(value, str) else value
-        if not isinstance(folders, list | tuple):
-            return context.refuse(path, f"{value!r} is not a folder", self.describe())
-        return self._list.interpret(folders, path, context)
-
-    def portable(self, data: Any, directory: str) -> Any:
-        return self._list.portable([data] if isinstance(data, str) else data, directory)
 
 
 def _tablebases(values: dict[str, Any], context: Context) -> Tablebases:
@@ -101,12 +79,7 @@ RESIGN_ADJUDICATION = CallOf(
             "Least distance of a score below 0, in centipawns; being mated counts as well.",
             _RESIGN.score,
         ),
-        Setting(
-            "two_sided",
-            Boolean(),
-            "Require as many scores of the opponent, as far above 0.",
-            _RESIGN.two_sided,
-        ),
+        flag("two_sided", "Require as many scores of the opponent, as far above 0."),
     ),
     lambda values, context: ResignAdjudication(**values),
     positional=("move_count", "score"),
@@ -115,18 +88,13 @@ RESIGN_ADJUDICATION = CallOf(
 TABLEBASES = CallOf(
     "Tablebases",
     (
-        Setting("path", _Folders(), "Folder, or folders, of the Syzygy files."),
+        Setting("path", OneOrMore(FileName(), minimum=1), "Folder or folders of the Syzygy files."),
         optional(
             "pieces",
             Integer(minimum=3),
             "Most men on the board, kings included; by default as many as in the files.",
         ),
-        Setting(
-            "ignore_50_moves",
-            Boolean(),
-            "Count wins that the 50-move rule turns into draws.",
-            False,
-        ),
+        flag("ignore_50_moves", "Count wins that the 50-move rule turns into draws."),
     ),
     _tablebases,
     positional=("path",),
@@ -162,12 +130,7 @@ ADJUDICATION_SETTINGS: tuple[Setting, ...] = (
         "Further data of each move in game records, beside score, depth and time.",
         (),
     ),
-    Setting(
-        "record_times",
-        Boolean(),
-        "Write the time of each move in the comments of game records.",
-        True,
-    ),
+    flag("record_times", "Write the time of each move in the comments of game records.", True),
 )
 
 
@@ -190,28 +153,10 @@ def check_adjudication(settings: GameSettings) -> None:
 
 
 def check_files(settings: GameSettings) -> None:
-    """Raise SettingError for missing tablebases."""
     if settings.tablebases is not None:
         problem = find_problem(settings.tablebases)
         if problem:
             raise SettingError(("tablebases",), problem, "a folder of Syzygy files")
-
-
-class Variant(String):
-    """The name of a supported variant of chess."""
-
-    def describe(self) -> str:
-        return "'standard', 'chess960' or another variant of chess"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        name = super().interpret(value, path, context)
-        if name is INVALID:
-            return INVALID
-        try:
-            check_variant(name)
-        except ValueError as error:
-            return context.refuse(path, str(error))
-        return name
 
 
 #: Settings of a single game.  `make_game_settings` checks the ones that Go requires.
@@ -220,24 +165,21 @@ GAME_SETTINGS: tuple[Setting, ...] = (
     optional("board_size", Integer(minimum=2, maximum=25), "Size of the board."),
     optional("komi", Float(), "Points for White."),
     optional("handicap", Integer(minimum=2), "Handicap stones for Black."),
-    Setting(
+    one_of(
         "handicap_style",
-        OneOf("fixed", "free"),
+        ("fixed", "free"),
         "Handicap stones on fixed points, or on points that Black chooses.",
-        "fixed",
     ),
     Setting("move_limit", Integer(minimum=1), "Plies after which the referee ends a game.", 1000),
-    Setting(
+    one_of(
         "scorer",
-        OneOf("players", "internal"),
+        ("players", "internal"),
         "Scorer of a finished game: the engines, or the ringmaster.",
-        "players",
     ),
-    Setting(
+    one_of(
         "scoring",
-        OneOf("area", "territory"),
+        ("area", "territory"),
         "Scoring rule of the ringmaster, which counts all stones on the board as alive.",
-        "area",
     ),
     optional(
         "internal_scorer_handicap_compensation",
@@ -245,28 +187,24 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "Points for White for each handicap stone (short: except the first); by default "
         "full for area scoring and no for territory scoring.",
     ),
-    Setting(
+    one_of(
         "ko_rule",
-        OneOf("simple", "positional", "situational"),
+        ("simple", "positional", "situational"),
         "Forbid only the immediate recapture of a ko, or the repetition of any earlier "
         "position (situational: with the same side to move).",
-        "simple",
     ),
-    Setting("suicide", Boolean(), "Allow self-capture.", True),
-    Setting(
+    flag("suicide", "Allow self-capture.", True),
+    flag(
         "cleanup",
-        Boolean(),
         "After two passes, continue with kgs-genmove_cleanup until dead stones are captured and "
         "both pass again.",
-        False,
     ),
     Setting("margin", Margin(), "Seconds by which a clock may be overstepped.", 0.05),
-    Setting(
+    one_of(
         "failures",
-        OneOf("void", "loss"),
+        ("void", "loss"),
         "Result of a crash, a hang or a protocol error during play: a void game, which is "
         "replayed, or a loss.",
-        "void",
     ),
     Setting(
         "hang_timeout",
@@ -275,12 +213,11 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "ready_timeout limits its start and its preparation of a game.",
         60.0,
     ),
-    Setting(
+    one_of(
         "entering_king",
-        OneOf("27", "24", "trial", "none"),
+        ("27", "24", "trial", "none"),
         "Entering-king rule of shogi: declaration with 28 points (White 27), declaration with "
         "31 points (24 to 30 draw), reaching the other king's start square, or none.",
-        "27",
     ),
     optional(
         "record_format",
@@ -290,7 +227,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "variant",
-        Variant(),
+        String(),
         "Rules of chess: 'standard', 'chess960', or another variant by its UCI_Variant name "
         "('crazyhouse', 'xiangqi', …).",
         "standard",
@@ -314,10 +251,7 @@ _RULES_OF_GO = {"scoring": "area", "ko_rule": "simple", "suicide": True, "cleanu
 
 
 def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSettings:
-    """Return the settings of a game.
-
-    Raises SettingError for settings of another game, and for incompatible ones.
-    """
+    """Return the settings of a game.  Raises SettingError for those of another one."""
     arguments = {name: values[name] for name in _GAME_FIELDS if values.get(name) is not None}
     rule = "internal_scorer_handicap_compensation"
     if game == "go" and rule not in arguments and arguments.get("scoring") == "territory":
@@ -344,6 +278,10 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     variant = arguments.get("variant", "standard")
     if game != "chess" and variant != "standard":
         raise SettingError(("variant",), f"'variant' has no meaning in {game}")
+    try:
+        check_variant(variant)
+    except ValueError as error:
+        raise SettingError(("variant",), str(error)) from None
     check_openings(values.get("openings"), game, variant, arguments.get("handicap"))
     check_defaults(values, game)
     settings = GameSettings(game=game, **arguments)

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import flag, one_of, optional
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.settings import Boolean, CallOf, Context, Float, OneOf, Setting
+from ringmaster.model.settings import CallOf, Context, Float, Setting
 from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
 
 _RATE = Float(above=0, maximum=0.45)
@@ -32,15 +32,13 @@ SPRT = CallOf(
         Setting("elo1", _ELO, "The first player's advantage under H1."),
         Setting("alpha", _RATE, "Probability of accepting H1 where H0 is true.", 0.05),
         Setting("beta", _RATE, "Probability of accepting H0 where H1 is true.", 0.05),
-        Setting(
+        one_of(
             "model",
-            OneOf("normalized", "logistic"),
+            ("normalized", "logistic"),
             "Scale of elo0 and elo1: normalised Elo, or Elo of the expected score.",
-            "normalized",
         ),
-        Setting(
+        flag(
             "pentanomial",
-            Boolean(),
             "Count pairs of games where colours alternate.  False: count single games.",
             True,
         ),
@@ -83,7 +81,6 @@ class SprtProgress(msgspec.Struct):
     latest: LikelihoodRatio | None = None
 
     def same(self, other: SprtProgress | None) -> bool:
-        """Return whether both tests have the same settings."""
         return other is not None and (self.test, self.first, self.in_pairs) == (
             other.test,
             other.first,
@@ -108,10 +105,6 @@ class SprtProgress(msgspec.Struct):
 
 
 def sequential_warnings(limit: int | None, alternating: bool, progress: SprtProgress) -> list[str]:
-    """Return warnings on a test's settings.
-
-    limit  games of the matchup, None for no limit
-    """
     lines = []
     if limit is None and progress.test.elo0 == -progress.test.elo1:
         lines.append(
@@ -153,13 +146,7 @@ class SprtReport(msgspec.Struct, frozen=True):
         return self.test.bounds
 
     @property
-    def games(self) -> int:
-        """Games in `counts`."""
-        return _games(self.counts)
-
-    @property
     def games_at_decision(self) -> int | None:
-        """Number of games at the decision."""
         return None if self.decision is None else _games(self.decision.counts)
 
     @property
@@ -201,7 +188,6 @@ class SprtReport(msgspec.Struct, frozen=True):
         )
 
     def lines(self) -> list[str]:
-        """Return lines for a report."""
         test, (low, high) = self.test, self.test.bounds
         head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
         ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"
@@ -211,7 +197,7 @@ class SprtReport(msgspec.Struct, frozen=True):
             if self.decision.counts == list(self.counts):
                 return [head + ratio, self.conclusion]
             head += f"LLR {self.decision.llr:.2f} ({low:.2f} to {high:.2f})"
-            now = counted(self.games, "game")
+            now = counted(_games(self.counts), "game")
             return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {now})"]
         return [f"{head}{ratio}, {self.status}"]
 

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.setting_types import flag, one_of, optional
 from ringmaster.errors import SettingError
 from ringmaster.formats.registry import FORMATS
 from ringmaster.games.game import game_rules
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import OPENINGS_STREAM, words
-from ringmaster.model.settings import Boolean, CallOf, FileName, Integer, OneOf, Setting
+from ringmaster.model.settings import CallOf, FileName, Integer, OneOf, Setting
 
 #: Start positions of Chess960.
 POSITIONS = 960
@@ -24,7 +24,7 @@ POSITIONS = 960
 Order = Literal["sequential", "random"]
 
 
-class OpeningsSettings(msgspec.Struct, frozen=True):
+class OpeningsSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """Openings(…) of a control file; path is absolute."""
 
     path: str
@@ -41,12 +41,8 @@ def describe_openings(openings: OpeningsSettings | None) -> dict[str, Any]:
     """Return the file's name without its folder, and arguments other than the defaults."""
     if openings is None:
         return {}
-    arguments = msgspec.structs.asdict(openings)
-    default = OpeningsSettings(openings.path)
-    return {
-        "file": Path(openings.path).name,
-        **{name: value for name, value in arguments.items() if value != getattr(default, name)},
-    }
+    data = msgspec.to_builtins(openings)
+    return {"file": Path(data.pop("path")).name, **data}
 
 
 OPENINGS = CallOf(
@@ -58,12 +54,11 @@ OPENINGS = CallOf(
             OneOf(*FORMATS),
             "Format of the file; by default recognised by its suffix and first lines.",
         ),
-        Setting(
+        one_of(
             "order",
-            OneOf("sequential", "random"),
+            ("sequential", "random"),
             "The file's order, or a new shuffle for each pass over the file.  Lines of a "
             "book of Polyglot or YaneuraOu are always drawn at random.",
-            "sequential",
         ),
         Setting("start", Integer(minimum=1), "Number of the first opening, from 1.", 1),
         optional(
@@ -73,18 +68,15 @@ OPENINGS = CallOf(
             "book of Polyglot or YaneuraOu.",
         ),
         optional("seed", Integer(), "Seed of the random order; by default the competition's."),
-        Setting(
+        one_of(
             "policy",
-            OneOf("round", "encounter"),
+            ("round", "encounter"),
             "In a tournament: the same opening for a round's pairs in all matchups, or the next "
             "opening of the book for each pair of games.",
-            "round",
         ),
-        Setting(
+        flag(
             "skip_bad",
-            Boolean(),
             "Leave out bad lines and games, and count them, instead of refusing the file.",
-            False,
         ),
     ),
     lambda values, context: OpeningsSettings(**values),

@@ -46,25 +46,16 @@ def is_number(value: Any) -> bool:
     return is_real and math.isfinite(value)
 
 
-def result_reason(result: GameResult) -> str:
-    """Return the reason of a result as " (reason)", "" where the score tells it."""
-    detail = result.detail.splitlines()[0] if result.detail else ""
-    # the log and the record give the seconds
-    reason = result.reason if result.reason == "time" else detail or result.reason
-    if result.winner is not None and result.reason == "score" and not detail:
-        return ""
-    return f" ({reason})"
-
-
 def result_line(result: GameResult, codes: tuple[str, str]) -> str:
-    """Return a result's line for the display and the history.
-
-    codes  the players, in the order of the result
-    """
+    """Return a result's line for the display and the history; players in its order."""
     head = f"game {result.game_id}:"
     if result.outcome == "void":
         return f"{head} {void_text(result)}"
-    reason = result_reason(result)
+    detail = result.detail.splitlines()[0] if result.detail else ""
+    # the log and the record give the seconds of a loss on time; a score tells itself
+    reason = f" ({result.reason if result.reason == 'time' else detail or result.reason})"
+    if result.winner is not None and result.reason == "score" and not detail:
+        reason = ""
     if result.winner is not None:
         winner, loser = codes[result.winner], codes[1 - result.winner]
         return f"{head} {winner} beat {loser} {result.score}{reason}"
@@ -97,7 +88,6 @@ def count_void(
 
 
 def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
-    """Return the sum of several counts."""
     total: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for kinds in all:
         for code, reasons in kinds.items():
@@ -106,7 +96,6 @@ def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
 
 
 def number_of(kinds: Mapping[str, Mapping[str, int]]) -> int:
-    """Return the number of counted results."""
     return sum(sum(reasons.values()) for reasons in kinds.values())
 
 
@@ -117,15 +106,11 @@ def void_by_player(kinds: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def void_line(kinds: VoidKinds, *, unit: str = "games") -> str:
-    """Return a report's line on void results."""
     return f"void {unit} (not counted): {number_of(kinds)} ({void_by_player(kinds)})"
 
 
 def lost_line(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return a report's line on games lost by a fault, [] without any.
-
-    kinds  number of games by the code of the faulty player and by reason
-    """
+    """Return a report's line on games lost by a fault, [] without any."""
     faulty = {code: reasons for code, reasons in kinds.items() if reasons}
     total = number_of(faulty)
     return [f"games lost by a fault: {total} ({void_by_player(faulty)})"] if total else []
@@ -146,14 +131,8 @@ _OFF = ("false", "0", "", "none", "no_book", "<empty>")
 
 
 def repeats_line(repeats: int, games: int) -> str:
-    """Return a report's line on repeated games."""
-    return (
-        f"games that repeat an earlier one, move for move: {repeats} ({_distinct(repeats, games)})"
-    )
-
-
-def _distinct(repeats: int, games: int) -> str:
-    return counted(games - repeats, "distinct game")
+    distinct = counted(games - repeats, "distinct game")
+    return f"games that repeat an earlier one, move for move: {repeats} ({distinct})"
 
 
 def is_repeatable(player: Player) -> bool:

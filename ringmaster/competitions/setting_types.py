@@ -7,7 +7,7 @@ must be written down.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,12 +15,15 @@ import msgspec
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.settings import (
     INVALID,
+    Boolean,
     Call,
     CallOf,
     Change,
     Context,
     Function,
+    ListOf,
     Maybe,
+    OneOf,
     Setting,
     SettingPath,
     SettingType,
@@ -30,6 +33,16 @@ from ringmaster.model.settings import (
 def optional(name: str, type_: SettingType, help: str, *, change: Change | None = None) -> Setting:
     """Return a setting that may be None, its default."""
     return Setting(name, Maybe(type_), help, None, change)
+
+
+def flag(name: str, help: str, default: bool = False, *, change: Change | None = None) -> Setting:
+    """Return a setting that is true or false."""
+    return Setting(name, Boolean(), help, default, change)
+
+
+def one_of(name: str, words: Sequence[str], help: str, *, change: Change | None = None) -> Setting:
+    """Return a setting with one of some words, by default the first."""
+    return Setting(name, OneOf(*words), help, words[0], change)
 
 
 def changed(settings: Iterable[Setting], name: str, **attributes: Any) -> tuple[Setting, ...]:
@@ -75,9 +88,20 @@ class Choice(SettingType):
         return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
 
 
-class Word(SettingType):
-    """A word, or a value of another type."""
+class OneOrMore(ListOf):
+    """A value or a list of values; becomes a tuple."""
 
+    def describe(self) -> str:
+        return f"{self.inner.describe()}, or a list of these"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str | Call):
+            item = self.inner.interpret(value, path, context)
+            return INVALID if item is INVALID else (item,)
+        return super().interpret(value, path, context)
+
+
+class Word(SettingType):
     def __init__(self, inner: SettingType, *words: str) -> None:
         self.inner = inner
         self.words = words
@@ -120,10 +144,7 @@ NOT_GIVEN: Final = NotGiven("no limit in Go; required in chess and shogi")
 
 
 def ending_setting(name: str, type_: SettingType, help: str) -> Setting:
-    """Return the setting for the number of games or rounds.
-
-    help  words about the number
-    """
+    """Return the setting for the number of games or rounds."""
     text = f"{help}; None: no limit, which must be written down in chess and shogi."
     return Setting(name, Maybe(type_), text, NOT_GIVEN)
 
@@ -150,5 +171,4 @@ def limit_of(values: Mapping[str, Any], name: str) -> int | None:
 
 
 def endless_warning(name: str) -> str:
-    """Return the warning about games of Go without end."""
     return f"no {name}: the games go on until you stop the run; write {name} = None to say so"

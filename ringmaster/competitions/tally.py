@@ -53,25 +53,10 @@ class Pairs(msgspec.Struct):
         """Counted games, including those of open pairs."""
         return 2 * sum(self.counts) + len(self.half)
 
-    def are_all(self, known: int, completed: int) -> bool:
-        """Return whether all `completed` games of a matchup have a result and belong to a pair.
-
-        known  games with a result
-        """
-        return sum(self.counts) > 0 and self.games == known == completed
-
     def turned(self) -> Pairs:
         """Return the results from the other side's view."""
         half = {pair: 1 - points for pair, points in self.half.items()}
         return Pairs(self.counts[::-1], half)
-
-    def estimate(self) -> elo.EloEstimate:
-        """Return the first side's Elo difference, from complete pairs."""
-        return elo.from_pairs(self.counts)
-
-    def normalized(self) -> elo.NormalizedElo:
-        """Return the first side's difference in normalised Elo."""
-        return elo.normalized_from_pairs(self.counts)
 
 
 class Tally(msgspec.Struct):
@@ -114,12 +99,10 @@ class Tally(msgspec.Struct):
 
     @property
     def completed(self) -> int:
-        """Games that are not void, including unknown results."""
         return sum(map(sum, self.by_colour))
 
     @property
     def known(self) -> int:
-        """Games with a result."""
         return self.completed - self.total(3)
 
     @property
@@ -129,7 +112,6 @@ class Tally(msgspec.Struct):
 
     @property
     def void(self) -> int:
-        """Void games."""
         return number_of(self.void_kinds)
 
     def points(self, player: int) -> float:
@@ -168,18 +150,18 @@ class Tally(msgspec.Struct):
     @property
     def in_pairs(self) -> bool:
         """Return whether all games were played in pairs and have a result."""
-        return self.pairs.are_all(self.known, self.completed)
+        return sum(self.pairs.counts) > 0 and self.pairs.games == self.known == self.completed
 
     def estimate(self) -> elo.EloEstimate:
         """Return the first player's Elo difference: by pairs where possible, else by games."""
         if self.in_pairs:
-            return self.pairs.estimate()
+            return elo.from_pairs(self.pairs.counts)
         return elo.from_games(self.total(0), self.total(2), self.total(1))
 
     def normalized(self) -> elo.NormalizedElo:
         """Return the first player's difference in normalised Elo."""
         if self.in_pairs:
-            return self.pairs.normalized()
+            return elo.normalized_from_pairs(self.pairs.counts)
         return elo.normalized_from_games(self.total(0), self.total(2), self.total(1))
 
     def counts_for(self, progress: SprtProgress) -> list[int]:
@@ -376,7 +358,6 @@ class FaultWatch(msgspec.Struct):
         return fault_rule(self.series[series], unit) if is_fault else ""
 
     def clear(self) -> None:
-        """Forget all games."""
         self.players.clear()
         self.series.clear()
 

@@ -108,7 +108,6 @@ class MatchResult(msgspec.Struct, frozen=True):
 
     @property
     def decided_by_test(self) -> bool:
-        """Return whether an SPRT has accepted a hypothesis."""
         return self.sprt is not None and self.sprt.decision is not None
 
     @property

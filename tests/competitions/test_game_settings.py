@@ -193,7 +193,7 @@ def test_tablebases_are_folders_of_the_competition_directory(tmp_path: Path) -> 
     [
         ({"resign_adjudication": call("ResignAdjudication", score=0)}, "0 is out of range"),
         ({"tablebases": call("Tablebases", [])}, "tablebases.path"),
-        ({"tablebases": 5}, "tablebases.path: 5 is not a folder"),
+        ({"tablebases": 5}, "tablebases.path: 5 is not a list"),
         ({"record_info": ["nodes", "eval"]}, "record_info.1: 'eval' is not a valid choice"),
     ],
 )

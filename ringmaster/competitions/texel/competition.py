@@ -62,10 +62,7 @@ _LIMITS = f"one of {', '.join(LIMIT_NAMES)}"
 
 
 class TexelCompetition(Tune):
-    """The `texel` competition type.
-
-    parameters  tuned and frozen ones
-    """
+    """The `texel` competition type."""
 
     type_name: ClassVar[str] = "texel"
     table: ClassVar[tuple[Setting, ...]] = TEXEL_SETTINGS
@@ -108,10 +105,7 @@ class TexelCompetition(Tune):
         self._label_warnings: list[str] = []
         state = TexelState(self._settings, self.start_values)
         self.tuning = Tuning(
-            values,
-            state,
-            lambda number, shard: self.scores(number, shard),
-            self._report_progress,
+            values, state, lambda number, shard: self.scores(number, shard), self._report_progress
         )
         moves = values["move_accuracy"] and MoveAccuracy(values, self.start_values)
         self._moves: MoveAccuracy | None = moves
@@ -159,7 +153,6 @@ class TexelCompetition(Tune):
         return self._function_failures()
 
     def _prepare_positions(self) -> None:
-        """Read the positions and begin the tune.  Raises SettingError."""
         assert self.positions_file is not None
         from ringmaster.datasets.position_set import build_positions
 
@@ -396,7 +389,6 @@ class TexelCompetition(Tune):
             self.tuning.state.features = features.version
 
     def _restart(self, why: str, edited: Collection[str], *, remeasure: bool) -> list[str]:
-        """Restart the optimiser from the best values; return lines for the history."""
         state = self.tuning.state
         passes = counted(state.passes, "pass")
         where = f"after {passes}" if state.passes else "before the first pass"

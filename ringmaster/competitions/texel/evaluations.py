@@ -32,13 +32,7 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import FEATURES_PLACE, Tuning, from_answers
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.errors import (
-    DataFileError,
-    EngineProtocolError,
-    SettingError,
-    StateRefused,
-    shown,
-)
+from ringmaster.errors import DataFileError, EngineProtocolError, SettingError, StateRefused, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player
@@ -121,7 +115,6 @@ def probe_lines(facts: dict[str, Any], codes: Sequence[str], scoring: Scoring) -
 
 
 def shard_id(ticket: Ticket) -> str:
-    """Return the id of a shard's job."""
     beginning = ticket["e"]
     if "a" in ticket:
         name = f"a{ticket['a']}"
@@ -133,11 +126,6 @@ def shard_id(ticket: Ticket) -> str:
 def record_void(
     state: TexelState, ticket: Ticket, result: EvaluationResult, code: str, halt: str
 ) -> Reaction:
-    """Record a void result, and return the reaction: another try, or the end of the run.
-
-    code  of the player that evaluates
-    halt  reason to end the run, "" without one
-    """
     count_void(state.void_kinds, result, [code])
     job = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
     detail = result.detail.partition("\n")[0] or result.reason
@@ -148,7 +136,6 @@ def record_void(
 def record_probe(
     state: TexelState, ticket: Ticket, result: EvaluationResult, scoring: Scoring
 ) -> Reaction:
-    """Record the results of a probe in the state."""
     if ticket["n"] == state.probe_out:
         state.probe_out = None
     if problem := result.facts["problem"]:
@@ -161,10 +148,7 @@ def record_probe(
 
 
 def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str) -> Any:
-    """Return the result of a function of the setting `name`.
-
-    Raises SettingError if the function fails.
-    """
+    """Return the result of a setting's function.  Raises SettingError if it fails."""
     try:
         return function(*arguments)
     except KeyboardInterrupt:
@@ -179,10 +163,7 @@ def result_of(function: Callable[..., Any], arguments: Sequence[Any], name: str)
 def scores_of(
     function: ScoreFunction, answers: Sequence[str], positions: Sequence[str], game: GameName
 ) -> bytes:
-    """Return scores by a control file's function, as EvaluationResult has them.
-
-    Raises SettingError if the function fails.
-    """
+    """Return scores by a control file's function.  Raises SettingError if it fails."""
     scores = np.full(len(positions), np.nan, dtype="<f4")
     for i, (answer, position) in enumerate(zip(answers, positions, strict=True)):
         value = result_of(function, (answer, position), "score")
@@ -201,7 +182,6 @@ def scores_of(
 
 
 def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationResult:
-    """Return a void version of a result."""
     return msgspec.structs.replace(
         result, outcome="void", reason=reason, detail=detail, scores=None, answers=None
     )
@@ -216,9 +196,7 @@ _SAMPLED = 50
 class Evaluations:
     """Builds the evaluation jobs of a tune, and completes their results.
 
-    reference  the reference engine, None without one
-    player     returns the tuned player with some values of the parameters
-    moves      the test of moves, None without one
+    player  returns the tuned player with some values of the parameters
     """
 
     def __init__(
@@ -258,7 +236,6 @@ class Evaluations:
         }
 
     def _scoring(self, number: int) -> Scoring:
-        """Return how a pass scores positions."""
         # there may be a shard of a reference that is gone
         return self._scorings.get(min(max(number, REFERENCE), 0), self._scorings[0])
 
@@ -266,57 +243,52 @@ class Evaluations:
         self, game_id: str, attempt: int, ticket: Ticket, settings: GameSettings
     ) -> EvaluationJob:
         """Return the shard, the probe or the searches of a ticket."""
-        common: dict[str, Any] = {
-            "settings": settings,
-            "ticket": ticket,
-            "attempt": attempt,
-            "keep_stderr": self._values["stderr_to_log"],
-        }
         if "a" in ticket:
-            return self._searches(game_id, ticket, common)
-        positions = self._tuning.labelled
-        scoring = self._scoring(ticket.get("p", 0))
-        places, part = self._probe() if "n" in ticket else self._shard(ticket, attempt, scoring)
+            part = self._searches(ticket)
+        elif "n" in ticket:
+            part = self._probe()
+        else:
+            part = self._shard(ticket, attempt)
+        keep = self._values["stderr_to_log"]
         return EvaluationJob(
-            game_id,
-            positions=str(positions.file.path),
-            first=places.start,
-            stop=places.stop,
-            step=places.step,
-            key=positions.file.key,
-            score=scoring.for_game(self._game),
-            answers=scoring.function is not None,
-            **common,
-            **part,
+            game_id, settings=settings, ticket=ticket, attempt=attempt, keep_stderr=keep, **part
         )
 
-    def _searches(self, game_id: str, ticket: Ticket, common: dict[str, Any]) -> EvaluationJob:
-        """Return the searches of a test of moves."""
+    def _scored(self, places: slice, scoring: Scoring) -> dict[str, Any]:
+        """Return the arguments of a job that scores positions of the file."""
+        file = self._tuning.labelled.file
+        return {
+            "positions": str(file.path),
+            "key": file.key,
+            "first": places.start,
+            "stop": places.stop,
+            "step": places.step,
+            "score": scoring.for_game(self._game),
+            "answers": scoring.function is not None,
+        }
+
+    def _searches(self, ticket: Ticket) -> dict[str, Any]:
         assert self._moves is not None
         state, (shard, side) = self._tuning.state, divmod(ticket["i"], len(SIDES))
         texts = tuple(text for text, _ in self._moves.shard(shard))
         values = (self._moves.start, state.best_values or state.values)[side]
         apply = self._values["apply"]
-        return EvaluationJob(
-            game_id,
-            player=self._player(values),
-            positions="",
-            texts=texts,
-            first=0,
-            stop=len(texts),
-            score=self._values["move_accuracy"].search,
-            answers=True,
+        return {
+            "player": self._player(values),
+            "positions": "",
+            "texts": texts,
+            "first": 0,
+            "stop": len(texts),
+            "score": self._values["move_accuracy"].search,
+            "answers": True,
             # hash tables of another search would change the moves
-            apply="restart" if apply == "auto" else apply,
-            **common,
-        )
+            "apply": "restart" if apply == "auto" else apply,
+        }
 
-    def _shard(
-        self, ticket: Ticket, attempt: int, scoring: Scoring
-    ) -> tuple[slice, dict[str, Any]]:
-        """Return the positions of a shard, and further arguments of its job."""
+    def _shard(self, ticket: Ticket, attempt: int) -> dict[str, Any]:
         tuning = self._tuning
         number, place = ticket["p"], ticket["i"]
+        scoring = self._scoring(number)
         open_pass = tuning.find_or_ask(number)
         shard = place if open_pass is None else open_pass.shards[place]
         player = self._player(tuning.values(number))
@@ -324,7 +296,8 @@ class Evaluations:
             player = self._reference.player
         # requests of another kind, and those after a void job, are sent one at a time
         is_probed = scoring == self._scoring(0) and not attempt and not is_reference(number)
-        return tuning.shards.positions(shard), {
+        return {
+            **self._scored(tuning.shards.positions(shard), scoring),
             "player": player,
             "score_key": score_key(tuning.state.beginning, number),
             "shard": shard,
@@ -332,8 +305,8 @@ class Evaluations:
             "in_flight": int((tuning.state.facts or {}).get("in_flight", 1)) if is_probed else 1,
         }
 
-    def _probe(self) -> tuple[slice, dict[str, Any]]:
-        """Return the same for a probe, which changes each parameter to its farther bound."""
+    def _probe(self) -> dict[str, Any]:
+        """Return the arguments of a probe, which changes each parameter to its farther bound."""
         values = self._tuning.state.values
         changed = []
         for parameter in self._tuning.tuned:
@@ -343,7 +316,8 @@ class Evaluations:
         names = ("apply", "in_flight")
         given = {name: self._values[name] for name in names if self._values[name] != "auto"}
         probe = Probe(tuple(changed), **given)
-        return self._tuning.shards.probed, {"player": self._player(values), "probe": probe}
+        scored = self._scored(self._tuning.shards.probed, self._scoring(0))
+        return {**scored, "player": self._player(values), "probe": probe}
 
     def _apply(self, kind: ScoreKind, number: int) -> Apply:
         """Return when the options of a pass take effect.

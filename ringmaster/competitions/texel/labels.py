@@ -47,10 +47,7 @@ PROBED = 200
 
 
 class Shards(msgspec.Struct, frozen=True):
-    """The shards of a set: training first, then validation.
-
-    train, validation  numbers of positions
-    """
+    """The shards of numbers of positions: training first, then validation."""
 
     train: int
     validation: int
@@ -63,17 +60,14 @@ class Shards(msgspec.Struct, frozen=True):
 
     @property
     def of_train(self) -> int:
-        """Number of training shards."""
         return max(1, round(self.train / self.size))
 
     @property
     def of_validation(self) -> int:
-        """Number of validation shards."""
         return max(1, round(self.validation / self.size)) if self.validation else 0
 
     @property
     def total(self) -> int:
-        """Number of shards."""
         return self.of_train + self.of_validation
 
     def positions(self, shard: int) -> slice:
@@ -128,11 +122,9 @@ class LabelledPositions:
 
     They are the data of an optimiser (`tuners.texel.optimiser.Data`).
 
-    values         settings
     beginning      number of restarts of the optimiser
-    labelling      scales and weights; None before `label`
-    source         source of stored scores
-    target         target of the positions; by default the setting
+    labelling      None before `label`
+    target         by default the setting
     teacher_scale  win-rate scale of the teacher's scores, centipawns; set when it is known
     """
 
@@ -157,7 +149,6 @@ class LabelledPositions:
         self._cached = 0
 
     def under(self, target: Target) -> LabelledPositions:
-        """Return the same positions with another target."""
         return LabelledPositions(
             self.file, self._values, self._beginning, self.labelling, self.source, target
         )
@@ -178,12 +169,10 @@ class LabelledPositions:
         return decode_scores(data)
 
     def column(self, name: str, shard: int) -> npt.NDArray[Any]:
-        """Return a column of the position file for a shard."""
         column: npt.NDArray[Any] = getattr(self.file, name)
         return column[self.shards.positions(shard)]
 
     def texts(self, shard: int) -> list[str]:
-        """Return all positions of a shard."""
         places = self.shards.positions(shard)
         texts = self.file.texts(places.start, places.stop, places.step)
         return [text.decode("ascii", "replace") for text in texts]
@@ -215,10 +204,7 @@ class LabelledPositions:
         return labels
 
     def _left_out(self, shard: int) -> dict[str, npt.NDArray[np.bool_]]:
-        """Return masks of the positions left out by their scores, (n,) each, by reason.
-
-        No position has two reasons.
-        """
+        """Return disjoint masks of the positions left out by their scores, (n,), by reason."""
         start = self.scores(0, shard)
         nothing = ~np.isfinite(start)
         mate = ~nothing & (np.abs(start) >= LARGEST_SCORE)
@@ -250,7 +236,6 @@ class LabelledPositions:
             yield Block(places, scores, labels.target, labels.weight, group)
 
     def sum(self, shard: int, scores: Floats) -> Sum:
-        """Return the loss of a shard."""
         labels = self.labels(shard)
         return self.loss.total(scores, labels.target, labels.weight)
 
@@ -365,12 +350,7 @@ class LabelledPositions:
         return histogram
 
     def _fit(self, scores: ScoreHistogram, name: str, place: SettingPath = ("positions",)) -> Fit:
-        """Return the scale of some scores.
-
-        name   of the scores in messages
-        place  of the error in the settings
-        Raises SettingError.
-        """
+        """Return the scale of scores; `name` is theirs in messages.  Raises SettingError."""
         with refusing(place):
             return scores.fit(self._values["loss"], name)
 
@@ -458,5 +438,4 @@ class LabelledPositions:
 
 
 def decode_scores(data: bytes) -> Floats:
-    """Return scores from their stored form."""
     return np.frombuffer(data, dtype="<f4")

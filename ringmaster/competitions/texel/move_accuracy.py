@@ -27,11 +27,7 @@ _ENDINGS = ("resign", "win")
 
 
 class MoveAccuracy:
-    """The test set of a tune, and the comparison of an engine's moves with the teacher's.
-
-    values  settings; `move_accuracy` is set
-    start   values of the parameters in the control file
-    """
+    """The test set of a tune, and the comparison of an engine's moves with the teacher's."""
 
     def __init__(self, values: Mapping[str, Any], start: ValuesByCode) -> None:
         self._settings: MoveAccuracySettings = values["move_accuracy"]
@@ -78,10 +74,7 @@ class MoveAccuracy:
         return self._positions[number * SHARD : (number + 1) * SHARD]
 
     def hits(self, shard: int, answers: tuple[str, ...]) -> str:
-        """Return a digit for each position of a shard: 1 if the engine's move is the teacher's.
-
-        Raises EngineProtocolError for an answer without a legal move.
-        """
+        """Return a digit a position: 1 for the teacher's move.  Raises EngineProtocolError."""
         rows = zip(self.shard(shard), answers, strict=True)
         return "".join("01"[self._agrees(*position, answer)] for position, answer in rows)
 
@@ -122,7 +115,6 @@ class MoveComparison:
         self.difference = change, max(change - spread, -1.0), min(change + spread, 1.0)
 
     def text(self) -> str:
-        """Return the paired comparison in words."""
         value, low, high = (f"{100 * each:+.2f}" for each in self.difference)
         return (
             f"the tuned values gain {counted(self.gained, 'position')} and lose {self.lost:,}: "
@@ -134,12 +126,10 @@ class MoveComparison:
         return {side: share_interval(n, self.positions) for side, n in self.matches.items()}
 
     def line(self) -> str:
-        """Return the result in a line for the history."""
         shares = ", ".join(f"{side} {share}" for side, share in self.shares().items())
         return f"move accuracy: {shares}; {self.text()}"
 
     def table(self, settings: MoveAccuracySettings) -> Table:
-        """Return the table of a report."""
         columns = (Column("values", "values", align=LEFT), Column("share", "teacher's moves"))
         rows = tuple({"values": side, "share": share} for side, share in self.shares().items())
         limit = f"{settings.search.kind}={settings.search.amount}"
@@ -147,7 +137,6 @@ class MoveComparison:
         return Listing(columns, rows).table(title, [self.text()])
 
     def data(self) -> dict[str, Any]:
-        """Return the JSON data of a report."""
         names = ("value", "low", "high")
         shares = {
             side: (n / self.positions, *share_ends(n, self.positions))

@@ -87,10 +87,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     engine_value: Callable[[int, float], Any]
 
     def blocks(self, match: Sequence[Table | Text] = ()) -> list[Table | Text]:
-        """Return the report's blocks: results, then their course, then the input.
-
-        match  blocks of the closing match
-        """
+        """Return the report's blocks, with those of the closing match."""
         state = self.tuning.state
         blocks: list[Table | Text] = []
         if not state.told:
@@ -119,7 +116,6 @@ class TuneReport(msgspec.Struct, frozen=True):
         return blocks
 
     def short(self) -> list[Table | Text]:
-        """Return the blocks of the live display."""
         blocks: list[Table | Text] = [self._parameters().table(self._title(), live=True)]
         if self.tuning.state.told:
             blocks.append(self._course_table(LATEST))
@@ -213,7 +209,6 @@ class TuneReport(msgspec.Struct, frozen=True):
         return Listing(_PARAMETERS, tuple(rows))
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
-        """Return the ends of the known intervals by code."""
         ends = None if self._optimiser is None else self._optimiser.intervals
         if ends is None:
             return {}
@@ -314,7 +309,6 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield void_line(state.void_kinds, unit="evaluations")
 
     def data(self) -> dict[str, Any]:
-        """Return the tune's part of `show --json`."""
         state, labelling = self.tuning.state, self.tuning.state.labelling
         return {
             "optimiser": self.tuning.settings["optimiser"].name,
@@ -348,7 +342,6 @@ class TuneReport(msgspec.Struct, frozen=True):
         }
 
     def _sweep(self) -> list[dict[str, Any]]:
-        """Return the pairs of a sweep and their results."""
         sweep = self.tuning.sweep
         return [
             {
@@ -390,10 +383,6 @@ def _cell(value: Any) -> Cell:
 
 
 def _comparison(comparison: Comparison, kind: str) -> Table:
-    """Return the errors side by side.
-
-    kind  kind of the errors, in words
-    """
     player = comparison.player
     columns = (
         Column("part", "", align=LEFT),

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
-from ringmaster.competitions.setting_types import Choice, Word, optional
+from ringmaster.competitions.setting_types import Choice, OneOrMore, Word, flag, one_of, optional
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
 from ringmaster.competitions.tuning.parameter_settings import (
@@ -90,7 +90,6 @@ class Scoring(msgspec.Struct, frozen=True):
         return repr(self.text)
 
     def canonical(self) -> dict[str, Any]:
-        """Return the settings for the comparison of two runs."""
         return {"kind": self.kind, "pov": self.pov, "function": self.function}
 
     @property
@@ -151,11 +150,10 @@ SCORE = CallOf(
             "Centipawns in a unit of the score: 100 if scores are in pawns.",
             1.0,
         ),
-        Setting(
+        one_of(
             "pov",
-            OneOf("mover", "white", "black"),
+            ("mover", "white", "black"),
             "Side of the score: to move, or first to move (White in chess, Black in shogi).",
-            "mover",
         ),
         optional(
             "function",
@@ -169,8 +167,6 @@ SCORE = CallOf(
 
 
 class ScoreSetting(Choice):
-    """The setting `score`."""
-
     def __init__(self) -> None:
         super().__init__(SCORE, function=_FUNCTION)
 
@@ -213,12 +209,7 @@ REFERENCE_CALL = CallOf(
 
 
 class PositionsSettings(msgspec.Struct, frozen=True):
-    """Positions(…) of a control file, one or several.
-
-    sources      files with their settings
-    quiet        centipawns, None: no quiet filter
-    quiet_score  score to compare with the static score
-    """
+    """Positions(…) of a control file, one or several; no quiet filter if `quiet` is None."""
 
     sources: tuple[PositionSettings, ...]
     quiet: float | None
@@ -231,7 +222,6 @@ class PositionsSettings(msgspec.Struct, frozen=True):
         return None if None in caps else max(cap for cap in caps if cap is not None)
 
     def canonical(self) -> dict[str, Any]:
-        """Return the settings for the comparison of two runs."""
         sources = [vars(source) for source in self.sources]
         return {"sources": sources, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
@@ -252,15 +242,10 @@ class _PositionsCall(CallOf):
         return super().interpret(value, path, context)
 
 
-class _Sources(ListOf):
+class _Sources(OneOrMore):
     """Positions(…), or a list of them with settings of their own."""
 
-    def describe(self) -> str:
-        return f"{self.inner.describe()}, or a list of these"
-
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str | Call):
-            return self.inner.interpret(value, path, context)
         items: tuple[PositionsSettings, ...] | Any = super().interpret(value, path, context)
         if not isinstance(items, tuple):
             return items
@@ -300,7 +285,7 @@ POSITIONS = _PositionsCall(
         optional("format", String(), "Format; by default recognised by suffix and first lines."),
         optional("score_pov", OneOf(*POV_NAMES), "Side of scores; by default the format's."),
         optional("result_pov", OneOf(*POV_NAMES), "The same for results."),
-        Setting("in_check", Boolean(), "Whether positions in check are kept.", False),
+        flag("in_check", "Whether positions in check are kept."),
         optional(
             "score_cap",
             _CENTIPAWNS,
@@ -314,14 +299,13 @@ POSITIONS = _PositionsCall(
             "Largest difference of static score and ``quiet_score`` in centipawns.",
         ),
         Setting("quiet_score", ScoreSetting(), "Score to compare with the static score.", DEPTH_1),
-        Setting(
+        one_of(
             "duplicates",
-            OneOf("merge", "keep"),
+            ("merge", "keep"),
             "Whether equal positions are merged, with averaged labels.",
-            "merge",
         ),
         optional("most", Integer(minimum=1), "Size of a random sample of the positions."),
-        Setting("skip_bad", Boolean(), "Whether bad positions are left out, not refused.", False),
+        flag("skip_bad", "Whether bad positions are left out, not refused."),
         optional(
             "results",
             OneOf("0-1", "0-2"),
@@ -334,10 +318,7 @@ POSITIONS = _PositionsCall(
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
-    """An optimiser of a control file.
-
-    arguments  those in the control file, by name
-    """
+    """An optimiser of a control file with its arguments."""
 
     name: str
     arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -346,7 +327,6 @@ class OptimiserSettings(msgspec.Struct, frozen=True):
         return repr(self.name)
 
     def canonical(self) -> dict[str, Any]:
-        """Return the settings for the comparison of two runs."""
         return {"name": self.name, **self.arguments}
 
 
@@ -386,7 +366,7 @@ _ARGUMENTS: dict[str, tuple[Setting, ...]] = {
     ),
     "spsa_batches": (optional("batch", _SHARE, "Share of the positions that measures a step."),),
     "linear": (
-        optional(
+        Setting(
             "features",
             _FeatureSource(),
             "Coefficients of the parameters: a function of (answer, position) or of (position), or "
@@ -437,11 +417,7 @@ MOST_TESTED = 10_000
 
 
 class MoveAccuracySettings(msgspec.Struct, frozen=True):
-    """MoveAccuracy(…) of a control file.
-
-    positions  how the files of the test set are read
-    search     request to the engine
-    """
+    """MoveAccuracy(…) of a control file."""
 
     positions: PositionSettings
     search: ScoreKind
@@ -602,12 +578,11 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "Requests sent before the engine has answered; auto: as many as a test allows.",
         "auto",
     ),
-    Setting(
+    one_of(
         "apply",
-        OneOf("auto", "live", "newgame", "restart"),
+        ("auto", "live", "newgame", "restart"),
         "When values take effect: at once, after ucinewgame, or in a new process; auto: by a test "
         "(a search gets a new process for each shard).",
-        "auto",
     ),
     Setting(
         "target",
@@ -615,7 +590,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "Target: the results of the games, or a blend with the scores of a teacher.",
         RESULTS,
     ),
-    Setting("loss", OneOf("squared", "cross_entropy"), "Error of a win probability.", "squared"),
+    one_of("loss", ("squared", "cross_entropy"), "Error of a win probability."),
     Setting(
         "win_rate_scale",
         _SCALE,

@@ -89,7 +89,6 @@ class TuneSettings(msgspec.Struct, frozen=True):
 
     @property
     def codes(self) -> list[str]:
-        """Codes of the tuned parameters."""
         return [p.code for p in self.parameters if not p.frozen]
 
 
@@ -104,7 +103,6 @@ REFERENCE = -4
 
 
 def is_reference(number: int) -> bool:
-    """Return whether a pass belongs to a reference engine."""
     return number <= REFERENCE
 
 
@@ -129,7 +127,6 @@ class OpenPass(msgspec.Struct, omit_defaults=True):
 
     @property
     def complete(self) -> bool:
-        """Return whether all shards have returned."""
         return None not in self.losses
 
 
@@ -139,7 +136,6 @@ class Labelling(msgspec.Struct):
     scale, teacher_scale  centipawns; None without a teacher
     given     names of the settings that give a scale
     fits      scales that a fit gives, by the name of the setting
-    warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
     """
@@ -204,7 +200,6 @@ class MoveTest(msgspec.Struct):
 
     @property
     def complete(self) -> bool:
-        """Return whether all jobs have returned."""
         return None not in self.hits
 
     def register_issue(self, ticket: Ticket) -> bool:
@@ -221,26 +216,21 @@ class TexelState(msgspec.Struct):
     settings   of the results so far
     key, digest  of the position file and its contents; "" before it was read
     train, validation  numbers of positions
-    notes      notes of the position file
     beginning  number of restarts of the optimiser
     values     of all parameters, at the last restart
     left       values of parameters removed from the control file
-    probes     probes issued
+    probes     number of issued ones
     probe_due  whether a probe is wanted; probe_out: number of the probe under way
     facts      results of the last probe, None while unknown
     filters    extra passes by number: quiet filter, features and reference
     open       the optimiser's passes under way, by number
     asked, told  passes issued and completed since the restart
-    optimiser, sweep  their states; None before they are asked
-    reference_pass  number of the reference engine's pass
     played     arguments and results of the control file's functions by setting, some of those
                since the restart
     features   version of the function of the features
     moves      test of moves, None without `move_accuracy`; tests: their number so far
-    comparison  comparison with the reference, None while unknown
     kept       passes whose scores are stored
     stale      keys of scores that are no longer needed
-    best       errors of the best values
     shards, positions, seconds  totals of results
     """
 
@@ -296,10 +286,7 @@ _CHUNK = 1 << 16
 
 
 def record_positions(file: PositionFile, state: TexelState) -> bool:
-    """Record the position file; return whether its positions or labels have changed.
-
-    Touching the file changes nothing.
-    """
+    """Record the position file; return whether its positions or labels have changed."""
     known = state.digest
     if not known or file.key != state.key:
         digest = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)

@@ -50,13 +50,7 @@ MOST_NAMED = 12
 
 
 class Tuning:
-    """The passes of a tune.
-
-    settings  of the control file
-    state     state of the tune; `load` replaces it
-    source    of stored scores
-    say       receives progress messages
-    """
+    """The passes of a tune; `load` replaces its state."""
 
     def __init__(
         self,
@@ -77,10 +71,7 @@ class Tuning:
         self.features_are_known = False
 
     def load(self, state: TexelState, file: PositionFile | None = None) -> None:
-        """Replace the state; the optimiser and the sweep are made by `begin`.
-
-        file  the position file, None for the present one
-        """
+        """Replace the state, and the positions if there is a file.  `begin` makes the optimiser."""
         self.state, self.optimiser, self.sweep = state, None, None
         if file is None and self.positions is not None:
             file = self.positions.file
@@ -126,7 +117,6 @@ class Tuning:
 
     @property
     def tuned(self) -> list[TunedParameter]:
-        """The parameters of the optimiser's arrays."""
         codes = set(self.codes)
         return [p for p in self.parameters if p.code in codes]
 
@@ -170,7 +160,6 @@ class Tuning:
         return {**self.state.values, **dict(zip(self.codes, theta, strict=True))}
 
     def values(self, number: int) -> ValuesByCode:
-        """Return the values of a pass."""
         one = self.state.open.get(str(number))
         return self.state.values if one is None else self._named(one.theta)
 
@@ -233,10 +222,7 @@ class Tuning:
         return asked.number
 
     def find_or_ask(self, number: int) -> OpenPass | None:
-        """Return a pass under way.
-
-        A pass issued before an interruption is asked for again.
-        """
+        """Return a pass under way.  A pass issued before an interruption is asked for again."""
         if number < 0:
             return self._extra_pass(number) if number in self._extra_passes else None
         while number >= self.state.asked:
@@ -291,7 +277,6 @@ class Tuning:
         return msgspec.structs.replace(told, notes=(*lines, *told.notes))
 
     def _compare(self) -> list[str]:
-        """Compare with the reference; return lines for the history."""
         number = self.state.reference_pass
         if number not in self._extra_passes or not self._extra_pass(number).complete:
             return []
@@ -411,18 +396,9 @@ def _shown(errors: Errors) -> str:
 
 
 def make_optimiser(values: Mapping[str, Any], state: TexelState, shards: Shards) -> Optimiser:
-    """Return a new optimiser that starts from the values of a state.
-
-    Raises SettingError for arguments that the method does not accept.
-    """
+    """Return an optimiser that starts from the values of a state.  Raises SettingError."""
     settings: OptimiserSettings = values["optimiser"]
     ridge: tuple[float | None] | None = values["regularisation"]
-    if settings.name == "linear" and "features" not in settings.arguments:
-        raise SettingError(
-            ("optimiser",),
-            "the linear optimiser needs the features of each position",
-            "Linear(features=…), a function, or a CSV or NPZ file",
-        )
     logarithmic = [p.code for p in values["parameters"] if p.scale == "log" and not p.frozen]
     if settings.name == "linear" and logarithmic:
         raise SettingError(
@@ -433,10 +409,7 @@ def make_optimiser(values: Mapping[str, Any], state: TexelState, shards: Shards)
         )
     module = import_module(f"ringmaster.tuners.texel.{settings.name}")
     cls = getattr(module, OPTIMISERS[settings.name])
-    own = inspect.signature(cls).parameters
-    accepted = {*own, *get_type_hints(Arguments)} | (
-        set() if "ridge" in own else {"shards", "strength"}
-    )
+    accepted = {*inspect.signature(cls).parameters, *get_type_hints(Arguments)}
     if values["groups"] and "groups" not in accepted:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"

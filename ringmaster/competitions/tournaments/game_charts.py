@@ -10,12 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from ringmaster.competitions.competition import MatchupInfo
+import msgspec
+
 from ringmaster.competitions.tally import Tally, lost_of, void_of
-from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
-from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.errors import counted
-from ringmaster.model.jobs import Ticket
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Bars, BarSeries, ChartGroup, Compared, Comparison, Role
 from ringmaster.model.results import EngineUsage, GameResult
@@ -32,19 +30,15 @@ _COLOURED, _BINS, _ENDINGS, _KINDS = 15, 24, 14, 5
 _FIRST, _SECOND, _DRAWN, _UNKNOWN = range(4)
 
 
-class _Used:
+class _Used(msgspec.Struct):
     """Resources of one player: seconds and bytes, and the moves of its games."""
 
-    __slots__ = ("memory", "plies", "slowest", "thinking")
-
-    def __init__(self) -> None:
-        self.plies = 0
-        self.thinking = 0.0
-        self.slowest = 0.0
-        self.memory = 0
+    plies: int = 0
+    thinking: float = 0.0
+    slowest: float = 0.0
+    memory: int = 0
 
     def add(self, usage: EngineUsage, plies: int) -> None:
-        """Count a game's resources."""
         self.plies += plies
         self.thinking += usage.thinking
         self.slowest = max(self.slowest, usage.slowest)
@@ -52,10 +46,7 @@ class _Used:
 
 
 class GameCharts:
-    """Counts of all games, of a size that does not grow with their number.
-
-    players  codes, as in tallies
-    """
+    """Counts of all games, of a size that does not grow with their number."""
 
     def __init__(self, game: GameName, players: Sequence[str]) -> None:
         self._colours = ("White", "Black") if game == "chess" else ("Black", "White")
@@ -69,11 +60,7 @@ class GameCharts:
         self.used: defaultdict[str, _Used] = defaultdict(_Used)
 
     def record_result(self, codes: tuple[str, str], opening: str, result: GameResult) -> None:
-        """Count a game that is not void.
-
-        codes    players in move order
-        opening  source of its start position, "" for the usual one
-        """
+        """Count a game that is not void; the first of `codes` moved first."""
         # this runs for every game
         outcome = result.outcome
         column = result.winner if outcome == "win" else _DRAWN if outcome == "draw" else _UNKNOWN
@@ -304,43 +291,10 @@ def _stacked(
     roles: Iterable[Role],
     x_label: str = "",
 ) -> Bars:
-    """Return numbers of games by name, those of several series above each other.
-
-    series  numbers of games by series and name; series without games are left out
-    roles   of the series
-    """
+    """Return numbers of games by name, those of several series with games above each other."""
     bars = tuple(
         BarSeries(title, tuple(float(games.get(name, 0)) for name in names), role)
         for (title, games), role in zip(series.items(), roles, strict=False)
         if any(games.values())
     )
     return Bars("", tuple(names), bars, x_label, "games", stacked=True)
-
-
-def tournament_charts(
-    game: GameName,
-    tallies: Mapping[str, Tally],
-    infos: Iterable[MatchupInfo],
-    standings: Standings | None,
-    history: Iterable[tuple[Ticket, GameResult]],
-) -> list[ChartGroup]:
-    """Return all charts of a tournament.
-
-    tallies    by matchup
-    standings  None where they are meaningless
-    history    as in `Competition.charts`
-    """
-    courses = MatchupCourses(infos)
-    codes = dict.fromkeys(code for tally in tallies.values() for code in tally.players)
-    games = GameCharts(game, tuple(codes))
-    # a look-up takes less time than `Competition.describe` for each of a million games
-    orders = {id: (tally.players, tally.players[::-1]) for id, tally in tallies.items()}
-    for ticket, result in history:
-        if result.outcome != "void":
-            order = orders[ticket["m"]][ticket["b"]]
-            courses.record_result(ticket["m"], order[0], ticket.get("p"), result)
-            games.record_result(order, ticket.get("o", ""), result)
-    summary = standing_charts(standings)
-    # ratings summarise many matchups
-    matchups = courses.charts("Matchups", rated=bool(summary))
-    return [*summary, *matchups, *games.charts(tallies.values())]

@@ -57,7 +57,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return self.tally if self.tally.players == self.codes else self.tally.turned()
 
     def match_result(self) -> MatchResult:
-        """Return the first player's result for a verdict."""
         tally = self.results
         return MatchResult(
             self.codes,
@@ -102,7 +101,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return self.report() if is_judged else None
 
     def wants(self, number: int) -> bool:
-        """Return whether the settings want the game with this number."""
         return not self.closed and (self.limit is None or number < self.limit)
 
     def new_sprt_progress(self) -> SprtProgress | None:
@@ -121,8 +119,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return progress
 
     def wants_more(self) -> bool:
-        """Return whether to issue a new game; after the test's decision, only to complete
-        a pair."""
+        """Return whether to issue a new game; after the test's decision to complete a pair."""
         number = self.tally.next
         if not self.wants(number):
             return False
@@ -131,7 +128,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return progress is None or progress.decision is None or half
 
     def complete(self) -> bool:
-        """Return whether every game has been played."""
         return not self.wants_more() and not any(map(self.wants, self.open))
 
     def total(self) -> int | None:
@@ -183,10 +179,6 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         """
         digits = len(str(self.limit - 1)) if self.limit else 1
         return f"{self.id}_{number:0{digits}d}"
-
-    def pair(self, number: int) -> int | None:
-        """Return the number of a game's pair, None for fixed colours."""
-        return number // 2 if self.alternating else None
 
     def expected_repeats(self) -> str:
         """Return a warning that games will repeat, "" when they need not."""

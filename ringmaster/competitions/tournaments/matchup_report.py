@@ -14,7 +14,7 @@ from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
 from ringmaster.model.report import LEFT, RIGHT, Cell, Column, Listing, Table
-from ringmaster.stats.elo import EloEstimate, pairs_ratio, probability
+from ringmaster.stats.elo import pairs_ratio, probability
 
 
 def matchup_table(info: MatchupInfo, game: GameName, heading: str, details: str = "") -> Table:
@@ -108,7 +108,6 @@ def fault_notes(tally: Tally) -> Iterator[str]:
 
 
 def _spread(tally: Tally) -> str:
-    """Return normalised Elo, and counts of pairs."""
     parts = []
     normalized = tally.normalized()
     if math.isfinite(normalized.error) and tally.estimate().is_telling:
@@ -185,7 +184,8 @@ def _live_cells(info: MatchupInfo) -> tuple[str | None, ...]:
     elo = los = None
     estimate = tally.estimate()
     if info.even and estimate.is_telling:
-        elo = _elo(estimate)
+        # the header has the level
+        elo = estimate.interval().replace("95 %: ", "").replace(" (95 %)", "")
         los = probability(estimate.los).replace("above ", ">").replace("below ", "<")
     return (
         elo,
@@ -195,11 +195,6 @@ def _live_cells(info: MatchupInfo) -> tuple[str | None, ...]:
         f"{tally.points(0):g}-{tally.points(1):g}",
         f"{tally.completed}" if limit is None else f"{tally.completed}/{limit}",
     )
-
-
-def _elo(estimate: EloEstimate) -> str:
-    # the header has the level
-    return estimate.interval().replace("95 %: ", "").replace(" (95 %)", "")
 
 
 def _llr(sprt: SprtReport) -> str:

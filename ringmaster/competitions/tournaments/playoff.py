@@ -62,7 +62,6 @@ class MatchupDefinition(msgspec.Struct, frozen=True):
     arguments: Mapping[str, Any]
 
     def canonical(self) -> Mapping[str, Any]:
-        """Return the arguments, to compare two runs."""
         names = {"p1": self.first, "p2": self.second, "id": self.id, "name": self.name}
         return {**names, **self.arguments}
 
@@ -88,8 +87,6 @@ MATCHUP = CallOf(
 
 
 class Playoff(Tournament):
-    """Any number of matchups, each played to its own number of games."""
-
     type_name: ClassVar[str] = "playoff"
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
@@ -171,8 +168,7 @@ class Playoff(Tournament):
         return Report((*report.blocks, standings.grid(), *standings.rating_tables()))
 
     def _standings(self) -> Standings | None:
-        """Return the standings of three or more players, if all games have the same
-        settings."""
+        """Return the standings of three or more players, if all games have the same settings."""
         # a player's games against itself are no comparison
         others = [m for m in self.matchups.values() if not m.codes[1].endswith(SECOND_SELF)]
         matchups = [m for m in others if self.tallies[m.id].known]

@@ -15,12 +15,7 @@ from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
-from ringmaster.competitions.tournaments.standings import (
-    ANCHOR_SETTING,
-    Standings,
-    letters,
-    ranked,
-)
+from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, letters, ranked
 from ringmaster.competitions.tournaments.tournament import Tournament
 from ringmaster.competitions.verdicts import MatchResult, leader_verdict
 from ringmaster.errors import SettingError, SettingErrors
@@ -118,10 +113,7 @@ class RosterTournament(Tournament):
             )
 
     def _leader_verdict(self, ranking: Sequence[tuple[int, str]]) -> str:
-        """Return the verdict on a tournament with a first place.
-
-        ranking  places and players, the best first
-        """
+        """Return the verdict on a ranking of places and players."""
         standings, progress = self._standings(), self._progress()
         leaders = [code for place, code in ranking if place == 1]
         second = ranking[1][1]
@@ -137,7 +129,6 @@ class RosterTournament(Tournament):
         )
 
     def _standings(self) -> Standings:
-        """Return the standings of all players."""
         challengers = self._entered.get("challengers", ())
         return Standings(
             self.competitors, self.tallies.values(), self.values["anchor"], challengers
@@ -151,7 +142,7 @@ class RosterTournament(Tournament):
         return Report((self._grid(), *self._live_tables()))
 
     def _full_report(self) -> Report:
-        ratings, matchups = self._standings().rating_tables(), self._tables(unplayed=False)
+        ratings, matchups = self._standings().rating_tables(), self._tables()
         return Report((self._grid(), *ratings, *matchups))
 
 
@@ -214,12 +205,10 @@ class Gauntlet(RosterTournament):
 
     @property
     def challengers(self) -> tuple[str, ...]:
-        """All challengers of all runs."""
         return self._entered["challengers"]
 
     @property
     def opponents(self) -> tuple[str, ...]:
-        """All opponents of all runs."""
         return self._entered["opponents"]
 
     def _pair_all(self) -> None:
@@ -234,14 +223,12 @@ class Gauntlet(RosterTournament):
                     self.matchups[id].closed = True
 
     def _against(self, i: int, j: int) -> Tally:
-        """Return the results of challenger i against opponent j."""
         codes = self.challengers[i], self.opponents[j]
         # players of different runs have not met
         tally = self.tallies.get(f"{letters(i)}v{j + 1}", Tally(codes))
         return tally if tally.players[0] == codes[0] else tally.turned()
 
     def _total(self, i: int) -> Tally:
-        """Return the results of challenger i against the field."""
         tallies = [self._against(i, j) for j in range(len(self.opponents))]
         return added_up((self.challengers[i], FIELD), tallies)
 

@@ -33,10 +33,7 @@ WITHDRAWN_SETTING = Setting(
 def strangers(
     values: Mapping[str, Any], anchors: Collection[str], codes: Collection[str]
 ) -> list[SettingError]:
-    """Return errors for an anchor and withdrawn players that do not take part.
-
-    anchors, codes  players that may be the anchor, and those that may withdraw
-    """
+    """Return errors for an anchor not in `anchors`, and withdrawn players not in `codes`."""
     named: list[tuple[SettingPath, str, Collection[str]]] = [
         (("withdrawn", i), code, codes) for i, code in enumerate(values["withdrawn"])
     ]
@@ -107,7 +104,6 @@ class OpeningNumbers:
         self._last = msgspec.convert(state or {}, dict[str, Drawn])
 
     def state(self) -> dict[str, object]:
-        """Return the state as JSON data."""
         state: dict[str, object] = msgspec.to_builtins(self._last)
         return state
 
@@ -135,10 +131,7 @@ class OpeningNumbers:
 
 
 class Holds:
-    """Matchups that wait for the next run because of faults.
-
-    watch  the latest games by player and by matchup; part of the state
-    """
+    """Matchups that wait for the next run because of faults; `watch` is part of the state."""
 
     def __init__(self, watch: FaultWatch) -> None:
         self.watch = watch
@@ -153,8 +146,7 @@ class Holds:
     ) -> list[str]:
         """Return a line for each cause of waiting, and the remedies last; [] without any.
 
-        waiting    games played and wanted of the waiting matchups, by id
-        withdrawn, void  as in `remedy`
+        waiting  games played and wanted by matchup
         """
         lines: list[str] = []
         broken: dict[str, str] = {}
@@ -198,12 +190,7 @@ class Holds:
 
 
 def remedy(broken: Mapping[str, str], withdrawn: Sequence[str], *, void: bool) -> str:
-    """Return the user's choices after faults of some players, or of nobody.
-
-    broken     reasons by player, "" for nobody
-    withdrawn  players already withdrawn
-    void       whether failures during play make games void
-    """
+    """Return the user's choices after faults, by players at fault ("" for nobody) with reasons."""
     choices = {c: None for reason in broken.values() for c in remedies(reason, void)}
     players = list(filter(None, broken))
     if players:

@@ -107,11 +107,9 @@ class Standings:
             self._points[i, j], self._points[j, i] = tally.points(0), tally.points(1)
 
     def against(self, i: int, j: int) -> tuple[float, float]:
-        """Return the points of player i and of player j in their games."""
         return self._points.get((i, j), 0.0), self._points.get((j, i), 0.0)
 
     def total(self, i: int) -> tuple[float, int]:
-        """Return a player's points and games in total."""
         points = [self.against(i, j) for j in range(len(self.codes)) if j != i]
         return sum(won for won, _ in points), round(sum(won + lost for won, lost in points))
 
@@ -139,7 +137,6 @@ class Standings:
         )
 
     def rating_tables(self) -> list[Table]:
-        """Return the tables of ratings, as far as ratings exist."""
         return [t for t in (self.rating_table(), self.los_table()) if t is not None]
 
     @functools.cached_property
@@ -178,14 +175,10 @@ class Standings:
 
     @property
     def has_prior(self) -> bool:
-        """Return whether the ratings have a prior."""
         return self._ratings is not None and self._ratings.prior > 0
 
     def ratings(self) -> dict[str, Rating]:
-        """Return the ratings by player code, the highest first.
-
-        Players without a result have none.
-        """
+        """Return the ratings of players with a result by code, the highest first."""
         if self._ratings is None:
             return {}
         ratings = {self.codes[i]: r for i, r in zip(self._rated, self._ratings, strict=True)}
@@ -281,21 +274,18 @@ class Standings:
         los            likelihood that player i is stronger than player j, may be None
         """
         count = range(len(self.codes))
-        ratings = self._ratings
+        ratings, rated = self._ratings, self.ratings()
+        covariance = None if ratings is None else ratings.covariance
         place = {i: rating for rating, i in enumerate(self._rated)}
+        places = [place.get(i) for i in count]
 
-        def spread(value: Callable[[Ratings, int, int], float | None]) -> Any:
-            if ratings is None or ratings.covariance is None:
+        def matrix(value: Callable[[int, int], float | None]) -> Any:
+            if covariance is None:
                 return None
             return [
-                [
-                    value(ratings, place[i], place[j]) if {i, j} <= place.keys() else None
-                    for j in count
-                ]
-                for i in count
+                [None if i is None or j is None else value(i, j) for j in places] for i in places
             ]
 
-        rated = self.ratings()
         return {
             "grid": {
                 "competitors": list(self.codes),
@@ -304,25 +294,21 @@ class Standings:
                     [None if i == j else self.against(i, j)[0] for j in count] for i in count
                 ],
             },
-            "ratings": [_rating_data(code, rated.get(code)) for code in self.codes]
-            if rated
-            else None,
+            "ratings": [_rating_data(c, rated.get(c)) for c in self.codes] if rated else None,
             "ratings_prior": {"drawn_games": ratings.prior, "note": self.prior_note()}
             if ratings is not None and ratings.prior
             else None,
-            "covariance": spread(lambda r, i, j: r.covariance[i][j] if r.covariance else None),
-            "los": spread(lambda r, i, j: None if i == j else r.los(i, j)),
+            "covariance": matrix(lambda i, j: covariance[i][j] if covariance else None),
+            "los": matrix(lambda i, j: None if ratings is None or i == j else ratings.los(i, j)),
             "anchor": None if self.anchor is None else msgspec.structs.asdict(self.anchor),
             "ranking": self.ranking_data(),
         }
 
 
 def ranked(scores: Sequence[tuple[float, int]]) -> list[tuple[int, int]]:
-    """Return (rank, number) of each player, the best first, by its share of points.
+    """Return (rank, number) of each player by its share of points, the best first.
 
     Equal shares have one rank; players without a game come last.
-
-    scores  points and games of each player
     """
     shares = [points / games if games else -1.0 for points, games in scores]
     order = sorted(range(len(scores)), key=lambda i: -shares[i])

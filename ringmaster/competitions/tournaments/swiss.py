@@ -92,23 +92,19 @@ class Swiss(RosterTournament):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._check_ratings()
-        self._openings = self._book(values["openings"], self._even_settings)
-        self._rounds: list[Round] = []
-
-    def _check_ratings(self) -> None:
-        """Raise SettingErrors for ratings of players that do not take part."""
         errors = [
             SettingError(
                 ("ratings", code),
                 f"{code!r} is not among the competitors",
                 ", ".join(self.competitors),
             )
-            for code in self.values["ratings"] or ()
+            for code in values["ratings"] or ()
             if code not in self.competitors
         ]
         if errors:
             raise SettingErrors(errors)
+        self._openings = self._book(values["openings"], self._even_settings)
+        self._rounds: list[Round] = []
 
     @property
     def _seeds(self) -> list[str]:
@@ -119,7 +115,6 @@ class Swiss(RosterTournament):
         return sorted(codes, key=lambda code: -ratings.get(code, unrated))
 
     def _active(self) -> list[str]:
-        """Return the competitors of the next round."""
         return [code for code in self._seeds if code not in self._withdrawn]
 
     # rounds
@@ -385,27 +380,17 @@ class Swiss(RosterTournament):
         summary = super()._json_data()
         # "table" has the ranking with tie-breaks
         del summary["ranking"]
-        return {
-            **summary,
-            "table": self._table().data(),
-            "rounds": [
-                {
-                    "games_per_pairing": round.games,
-                    "pairings": [
-                        {
-                            "matchup": id,
-                            "players": list(codes),
-                            "points": [scores[code].points for code in codes],
-                        }
-                        for id, codes in round.pairs.items()
-                    ],
-                    "bye": round.bye,
-                }
-                for round, scores in zip(
-                    self._rounds, map(self._round_scores, self._rounds), strict=True
-                )
-            ],
-        }
+        rounds = []
+        for round in self._rounds:
+            scores = self._round_scores(round)
+            pairings = [
+                {"matchup": id, "players": [*pair], "points": [scores[c].points for c in pair]}
+                for id, pair in round.pairs.items()
+            ]
+            rounds.append(
+                {"games_per_pairing": round.games, "pairings": pairings, "bye": round.bye}
+            )
+        return {**summary, "table": self._table().data(), "rounds": rounds}
 
 
 def _remarks(tally: Tally) -> Iterator[str]:

@@ -81,16 +81,13 @@ def pair_round(entrants: Sequence[Entrant], *, one_more_first: bool) -> Pairing:
     for i, j in _cheapest_pairs(_costs(ranked, one_more_first)):
         if j == count:
             bye = ranked[i].code
-        elif one_more_first and _lower_moves_first(ranked[i], ranked[j], len(pairs)):
-            pairs.append((ranked[j].code, ranked[i].code))
-        else:
-            pairs.append((ranked[i].code, ranked[j].code))
+            continue
+        upper, lower, level = ranked[i], ranked[j], ranked[i].balance == ranked[j].balance
+        # the one with fewer first moves; ties alternate by board
+        is_swapped = len(pairs) % 2 == 1 if level else lower.balance < upper.balance
+        both = (upper.code, lower.code)
+        pairs.append(both[::-1] if one_more_first and is_swapped else both)
     return Pairing(tuple(pairs), bye)
-
-
-def _lower_moves_first(upper: Entrant, lower: Entrant, board: int) -> bool:
-    """Return whether the lower ranked entrant has fewer first moves; ties alternate by board."""
-    return lower.balance < upper.balance or (lower.balance == upper.balance and board % 2 == 1)
 
 
 def _cheapest_pairs(costs: _Costs) -> list[tuple[int, int]]:

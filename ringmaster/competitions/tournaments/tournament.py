@@ -26,16 +26,10 @@ from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.result_lines import lost_line, result_line, void_line
 from ringmaster.competitions.setting_types import endless_warning
-from ringmaster.competitions.tally import (
-    FaultWatch,
-    Tally,
-    base_code,
-    doubts_of,
-    lost_of,
-    void_of,
-)
-from ringmaster.competitions.tournaments.game_charts import tournament_charts
+from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_of, lost_of, void_of
+from ringmaster.competitions.tournaments.game_charts import GameCharts
 from ringmaster.competitions.tournaments.matchup import Matchup
+from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import (
     describe_settings,
     live_table,
@@ -49,7 +43,7 @@ from ringmaster.competitions.tournaments.scheduling import (
     remedy,
     unit_of,
 )
-from ringmaster.competitions.tournaments.standings import Standings
+from ringmaster.competitions.tournaments.standings import Standings, standing_charts
 from ringmaster.competitions.verdicts import matches_verdict
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
@@ -137,7 +131,6 @@ class Tournament(Competition):
         number_of_games: int | None,
         sprt: Sprt | None = None,
     ) -> None:
-        """Add a matchup."""
         codes = players[0].code, players[1].code
         matchup = Matchup(
             id=id,
@@ -177,29 +170,25 @@ class Tournament(Competition):
     def _warnings(self) -> list[str]:
         lines: dict[str, list[str]] = {}
         for id, matchup in self.matchups.items():
-            if matchup.book.lacks_openings(matchup.tally.repeats):
-                lines.setdefault(SAME_GAMES, []).append(id)
-            line = matchup.expected_repeats()
-            if line:
-                lines.setdefault(line, []).append(id)
-            if id in self._endless and not matchup.closed:
-                name = "rounds" if self.rosters else "number_of_games"
-                lines.setdefault(endless_warning(name), []).append(id)
-        for id, matchup in self.matchups.items():
-            for line in self._test_warnings(matchup):
+            for line in self._warnings_of(matchup):
                 lines.setdefault(line, []).append(id)
         return [
             line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
             for line, ids in lines.items()
         ]
 
-    def _test_warnings(self, matchup: Matchup) -> list[str]:
+    def _warnings_of(self, matchup: Matchup) -> Iterator[str]:
+        if matchup.book.lacks_openings(matchup.tally.repeats):
+            yield SAME_GAMES
+        if repeats := matchup.expected_repeats():
+            yield repeats
+        if matchup.id in self._endless and not matchup.closed:
+            yield endless_warning("rounds" if self.rosters else "number_of_games")
         progress = matchup.present_sprt_progress()
-        if progress is None or matchup.limit == 0:
-            return []
-        lines = sequential_warnings(matchup.limit, matchup.alternating, progress)
-        changed = matchup.changed_test()
-        return [*lines, f"the SPRT {changed}"] if changed else lines
+        if progress is not None and matchup.limit != 0:
+            yield from sequential_warnings(matchup.limit, matchup.alternating, progress)
+            if changed := matchup.changed_test():
+                yield f"the SPRT {changed}"
 
     def _check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
@@ -257,7 +246,7 @@ class Tournament(Competition):
             "m": following.id,
             "i": number,
             "b": first_mover,
-            "p": following.pair(number),
+            "p": number // 2 if following.alternating else None,
         }
         self._draw_opening(following, ticket)
         following.open.add(number)
@@ -313,7 +302,6 @@ class Tournament(Competition):
         )
 
     def _opening_number(self, ticket: Ticket) -> int:
-        """Return the number of a game's opening by round."""
         return unit_of(ticket)
 
     def describe(self, ticket: Ticket) -> Played:
@@ -444,8 +432,7 @@ class Tournament(Competition):
         """Add the matchups of all competitors, in a type that adds all at once."""
 
     def _progress(self) -> Progress:
-        """Return the progress; games above a lowered limit and of removed matchups count as
-        wanted and played."""
+        """Return the progress, with games above a lowered limit and of removed matchups."""
         total: int | None = 0
         for id, tally in self.tallies.items():
             matchup = self.matchups.get(id)
@@ -473,12 +460,9 @@ class Tournament(Competition):
             data=self._json_data,
         )
 
-    def _tables(self, *, unplayed: bool = True) -> Iterator[Table]:
-        """Yield a table of each matchup; removed ones with results come last.
-
-        unplayed  whether to include matchups without results, unless switched off
-        """
-        for matchup in self._shown(unplayed=unplayed):
+    def _tables(self) -> Iterator[Table]:
+        """Yield a table of each matchup; removed ones with results come last."""
+        for matchup in self._shown():
             settings = describe_settings(matchup.settings)
             yield matchup_table(matchup.info(), self._game, self._heading(matchup), settings)
         for info in self._matchup_infos():
@@ -486,22 +470,19 @@ class Tournament(Competition):
                 missing = f"matchup {info.id} is not in the control file any more"
                 yield matchup_table(info, self._game, info.name, f"settings: missing ({missing})")
 
-    def _shown(self, *, unplayed: bool) -> Iterator[Matchup]:
-        """Yield the matchups of a report.
-
-        unplayed  whether to include matchups without results, unless switched off
-        """
+    def _shown(self) -> Iterator[Matchup]:
+        """Yield the matchups of a report: those with games, and others unless there may be many."""
         for matchup in self.matchups.values():
-            wanted = unplayed and matchup.limit != 0
+            wanted = not self.rosters and matchup.limit != 0
             if matchup.tally.completed or matchup.tally.void or wanted:
                 yield matchup
 
-    def _live_tables(self, *, unplayed: bool = False) -> list[Table]:
+    def _live_tables(self) -> list[Table]:
         """Return a table with a row for each matchup; of many, only for those with a test."""
         many = len(self.matchups) > _MOST_LIVE
         rows = {
             self._heading(matchup): matchup.info()
-            for matchup in self._shown(unplayed=unplayed)
+            for matchup in self._shown()
             if not many or matchup.sprt is not None
         }
         return [live_table(rows, self._game)] if rows else []
@@ -512,7 +493,7 @@ class Tournament(Competition):
         return matchup.name if len(same) == 1 else f"{matchup.name} [{matchup.id}]"
 
     def _live_report(self) -> Report:
-        return Report(tuple(self._live_tables(unplayed=True)))
+        return Report(tuple(self._live_tables()))
 
     def _full_report(self) -> Report:
         notes = self._notes()
@@ -555,8 +536,20 @@ class Tournament(Competition):
         return None
 
     def charts(self, history: History) -> list[ChartGroup]:
-        infos, standings = self._matchup_infos(), self._standings()
-        return tournament_charts(self._game, self.tallies, infos, standings, history)
+        courses = MatchupCourses(self._matchup_infos())
+        codes = dict.fromkeys(code for tally in self.tallies.values() for code in tally.players)
+        games = GameCharts(self._game, tuple(codes))
+        # a look-up takes less time than `describe` for each of a million games
+        orders = {id: (t.players, t.players[::-1]) for id, t in self.tallies.items()}
+        for ticket, result in history:
+            if result.outcome != "void":
+                order = orders[ticket["m"]][ticket["b"]]
+                courses.record_result(ticket["m"], order[0], ticket.get("p"), result)
+                games.record_result(order, ticket.get("o", ""), result)
+        standings = standing_charts(self._standings())
+        # ratings summarise many matchups
+        matchups = courses.charts("Matchups", rated=bool(standings))
+        return [*standings, *matchups, *games.charts(self.tallies.values())]
 
     def _json_data(self) -> dict[str, Any]:
         standings = self._standings()

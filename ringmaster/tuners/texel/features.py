@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,30 +54,13 @@ _ITERATIONS, _MEMORY = 500, 20
 _SLOPE, _FALL = 1e-8, 1e-11
 
 
-class Matrix(Protocol):
-    """A sparse matrix by rows, positions × features, as `positions.FeatureFile` has it."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def indptr(self) -> npt.NDArray[Any]: ...
-    @property
-    def columns(self) -> npt.NDArray[Any]: ...
-    @property
-    def values(self) -> npt.NDArray[Any]: ...
-    @property
-    def phase(self) -> Floats | None: ...
-
-
 def feature_of(code: str, tapered: bool) -> str:
-    """Return the feature whose weight a parameter is."""
     if tapered and code.endswith((MIDDLE, END)):
         return code[: -len(MIDDLE)]
     return code
 
 
 def features_of(codes: Sequence[str], tapered: bool) -> tuple[str, ...]:
-    """Return the features of some parameters, in order."""
     return tuple(dict.fromkeys(feature_of(code, tapered) for code in codes))
 
 
@@ -114,6 +97,7 @@ def wiring_of(names: Sequence[str], codes: Sequence[str], tapered: bool) -> list
 class FeatureModel(LinearModel):
     """Positions with their features and labels.
 
+    matrix     a `positions.FeatureFile`: a sparse matrix by rows, positions × features
     wiring     see `wiring_of`
     offset, target, weight, games  (n,): as in `Block`; offset is the part of the score that the
                                    tuned weights do not make
@@ -121,7 +105,7 @@ class FeatureModel(LinearModel):
     """
 
     space: Space
-    matrix: Matrix
+    matrix: Any
     wiring: list[Any]
     offset: Floats
     target: Floats
@@ -156,7 +140,7 @@ class FeatureModel(LinearModel):
         if len(self.wiring) == 1:
             return [1.0]
         assert self.matrix.phase is not None
-        phase = self.matrix.phase[first:stop]
+        phase: Floats = self.matrix.phase[first:stop]
         return [phase, 1 - phase]
 
     def of_rows(self, rows: Any, first: int, stop: int, weights: list[Floats]) -> Floats:

@@ -1,35 +1,38 @@
 """Gauss-Newton by finite differences, the default method.
 
-One pass for each parameter, with one value changed, gives the derivatives of all scores.  They
-make the engine a linear function (`linearised`), whose best values within the bounds are
-computed for each strength of the ridge.  The strength with the best values on the positions of
-validation is used.  Its values are rounded to playable ones, and one pass of the engine checks
-them.  If the error does not fall, the step is damped (Levenberg, "A method for the solution of
-certain non-linear problems in least squares", 1944); if damping fails, new derivatives come
-from smaller differences.  If the error falls, the next step uses the real scores and the same
-derivatives, at the cost of one pass, until the error no longer falls.  Then new derivatives are
-taken.  The tune ends when a linearisation brought less than a fiftieth of the total gain, or
-when the scores changed as predicted, so new derivatives would be the same.
+One pass for each parameter, with one value changed, gives the derivatives of all scores.  They make
+the engine a linear function, whose best values within the bounds are computed for each strength of
+the ridge.  The strength with the best values on the positions of validation is used.  Its values
+are rounded to playable ones, and one pass of the engine checks them.  If the error does not fall,
+the step is damped (Levenberg, "A method for the solution of certain non-linear problems in least
+squares", 1944); if damping fails, new derivatives come from smaller differences.  If the error
+falls, the next step uses the real scores and the same derivatives, at the cost of one pass, until
+the error no longer falls.  Then new derivatives are taken.  The tune ends when a linearisation
+brought less than a fiftieth of the total gain, or when the scores changed as predicted, so new
+derivatives would be the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 
 from ringmaster.errors import counted
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.flags import collinear
-from ringmaster.tuners.texel.linear_model import Agreement, LinearModel, Minimum, best_of
-from ringmaster.tuners.texel.linearised import (
-    WANTED_MOVEMENT,
-    WEAK_MOVEMENT,
-    DifferenceModel,
-    Differences,
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.texel.linear_model import (
+    Agreement,
+    LinearModel,
+    Minimum,
+    Result,
+    Rows,
+    best_of,
 )
+from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import (
     LEAST_DECREASE,
     WORST,
@@ -38,12 +41,21 @@ from ringmaster.tuners.texel.optimiser import (
     Optimiser,
     Point,
     Request,
+    Split,
     Theta,
     finite,
 )
 from ringmaster.tuners.texel.ridge import Penalty, RidgePath, strengths_of
 from ringmaster.tuners.texel.searching import tuned_blocks
+from ringmaster.tuners.texel.uncertainty import collinear
 
+#: Wanted root mean square movement of the scores, centipawns, and the least acceptable one.  The
+#: difference of two whole scores has a noise of 0.4: a movement of 8 is known to 5 %.
+WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
+#: First distances as shares of the range and of the start value; limits as shares of the range.
+_RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
+#: Smallest difference of a fractional parameter as a share of its range.
+_UNIT_SHARE = 1e-4
 #: Limit of accepted steps.
 MOST_STEPS = 20
 #: Levenberg's damping, by the number of refused steps.
@@ -54,6 +66,64 @@ MOST_HALVINGS = 2
 _WORTHWHILE = 0.02
 #: Share of the changes of the scores below which the model is exact enough.
 _STRAIGHT = 0.02
+
+
+class DifferenceModel(LinearModel):
+    """A linear model of an engine around a base.
+
+    Scores at θ are approximated by q₀ + Σ (θᵢ − θ₀ᵢ)·∂q/∂θᵢ; the derivatives are differences of
+    kept passes.  No more than a block of positions is in memory.
+
+    sides   parameters that move, each with a pass in which it differs from the origin
+    origin  pass from which the derivatives were taken
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        space: Space,
+        base: Point,
+        sides: Sequence[tuple[int, Point]],
+        origin: Point,
+    ) -> None:
+        self._data, self.space, self._base = data, space, base
+        self.loss = data.loss
+        self.theta, self.places = np.array(base.theta), np.array([i for i, _ in sides], np.intp)
+        self._passes = [base.number, origin.number, *(point.number for _, point in sides)]
+        low, high = space.whole_bounds
+        moves = np.isin(np.arange(len(space)), self.places)
+        self.low, self.high = np.where(moves, low, self.theta), np.where(moves, high, self.theta)
+        self._distance = np.array([point.theta[i] - origin.theta[i] for i, point in sides])
+
+    def map_rows(
+        self, theta: Sequence[float] | Array, part: Split, function: Callable[[Rows], Result]
+    ) -> Iterator[Result]:
+        step = (np.asarray(theta) - self.theta)[self.places]
+        for block in self._data.blocks(self._passes, part):
+            counts = (block.weight > 0) & ~np.isnan(block.scores).any(axis=0)
+            base, origin, *sides = block.scores[:, counts].astype(np.float64)
+            slopes = (np.stack(sides) - origin) / self._distance[:, np.newaxis]
+            labels = (block.target[counts], block.weight[counts], block.game[counts])
+            yield function(Rows(base + step @ slopes, partial(np.transpose, slopes), *labels))
+
+    def movement(self) -> Array:
+        """Return the root mean square difference of scores of each column, (k,), centipawns."""
+        squares, weight = np.zeros(len(self.places)), 0.0
+        for rows in self.map_rows(self.theta, "train", lambda rows: rows):
+            squares += rows.weight @ np.square(rows.slopes())
+            weight += float(rows.weight.sum())
+        return np.asarray(np.sqrt(squares / max(weight, 1e-300)) * np.abs(self._distance))
+
+    def agreement(self, point: Point) -> Agreement:
+        """Compare a pass with the model, over training."""
+        slopes = (np.array(point.theta) - self.theta)[self.places] / self._distance
+        predicted, real = [np.empty(0)], [np.empty(0)]
+        for block in self._data.blocks([point.number, *self._passes], "train"):
+            rows = block.scores[:, block.weight > 0].astype(np.float64)
+            scores, base, origin, *sides = rows
+            predicted.append(slopes @ (np.stack(sides) - origin))
+            real.append(scores - base)
+        return Agreement.of(np.concatenate(predicted), np.concatenate(real))
 
 
 class GaussNewton(Optimiser):
@@ -102,12 +172,11 @@ class GaussNewton(Optimiser):
         super().__init__(parameters, **common)
         self._strengths = strengths_of(ridge)
         self._groups = tuned_blocks(parameters, groups)
-        self._differences = Differences(parameters, self.space)
         self._most_steps = MOST_STEPS
         self._whole_path = True
         self._base = self._origin = self._foreseen = Point(0, self._start, WORST)
         self._points, self._sides, self._tried = [], [], []
-        self.distances = [self._differences.first(i) for i in range(len(parameters))]
+        self.distances = [self._first_distance(i) for i in range(len(parameters))]
 
     def _learn(self, request: Request, point: Point, data: Data) -> None:
         self._points = sorted([*self._points, point], key=lambda point: point.number)
@@ -153,9 +222,30 @@ class GaussNewton(Optimiser):
         elif not self._sides:
             self._settle()
 
+    def _first_distance(self, i: int) -> float:
+        start, width = abs(self.parameters[i].start), float(self.space.width[i])
+        distance = min(width * _RANGE_SHARE, start * _START_SHARE or width)
+        return self._within(i, max(distance, width * _LEAST_SHARE))
+
+    def _within(self, i: int, distance: float) -> float:
+        """Return a distance within the limits of a parameter; its own `step` never changes."""
+        width, step = float(self.space.width[i]), self.parameters[i].step
+        unit = 1.0 if self.space.integer[i] else width * _UNIT_SHARE
+        return step or max(min(distance, width * _MOST_SHARE), unit)
+
     def _side(self, i: int) -> Theta | None:
-        distance = self._differences.scaled(i, self.distances[i], 0.5**self._shrunk)
-        return self._differences.side(self._base.theta, i, distance)
+        """Return the base with a parameter changed to the side with room, None without room."""
+        distance = self._within(i, self.distances[i] * 0.5**self._shrunk)
+        base, value = self._base.theta, self._base.theta[i]
+        low, high = (float(ends[i]) for ends in self.space.whole_bounds)
+        above, below = high - value, value - low
+        if self.space.integer[i]:
+            distance = max(round(distance), 1)
+        is_up = above >= distance or above >= below
+        move = min(distance, above) if is_up else -min(distance, below)
+        if move == 0:
+            return None
+        return (*base[:i], min(max(value + move, low), high), *base[i + 1 :])
 
     def _scored_sides(self) -> list[tuple[int, Point]]:
         """Return the parameters with the passes of their differences."""
@@ -177,7 +267,7 @@ class GaussNewton(Optimiser):
             else:
                 factor = min(max(WANTED_MOVEMENT / moved, 0.25), 4.0 * 2**self._shrunk)
                 distance = abs(point.theta[place] - self._origin.theta[place])
-                self.distances[place] = self._differences.scaled(place, distance, factor)
+                self.distances[place] = self._within(place, distance * factor)
         self._sides = [side for side in self._sides if side[0] not in self._silent]
         if self._sides:
             self._propose(data)
@@ -185,17 +275,14 @@ class GaussNewton(Optimiser):
             self._settle()
 
     def _widen(self, places: Sequence[int], movement: Sequence[float]) -> bool:
-        """Repeat differences that hardly moved the scores with larger distances.
-
-        Return whether there are any.
-        """
+        """Repeat weak differences with larger distances; return whether there are any."""
         if self._widened:
             return False
         self._widened = True
         wider, played = {}, {theta for _, theta in self._sides}
         for i, moved in zip(places, movement, strict=True):
             factor = WANTED_MOVEMENT / moved if moved else math.inf
-            larger = self._differences.scaled(i, self.distances[i], factor)
+            larger = self._within(i, self.distances[i] * factor)
             if moved >= WEAK_MOVEMENT or larger <= self.distances[i]:
                 continue
             self.distances[i] = larger
@@ -226,7 +313,6 @@ class GaussNewton(Optimiser):
     # steps
 
     def _propose(self, data: Data) -> None:
-        """Compute the best step by the linear model, and start its pass."""
         model, at = self._model(data, self._base), np.array(self._base.theta)
         if self._refused == 0:
             whole = self._whole_path
@@ -285,7 +371,6 @@ class GaussNewton(Optimiser):
         return point.train + Penalty(self.space, self._strength)(point.theta)
 
     def _judge(self, point: Point, data: Data) -> None:
-        """Accept or refuse a trial step."""
         self._tried.append(point.theta)
         self._trial = None
         taken = self._penalised(point) < self._penalised(self._base) - LEAST_DECREASE
@@ -329,7 +414,6 @@ class GaussNewton(Optimiser):
             self._propose(data)
 
     def _rate(self, point: Point) -> None:
-        """Compare a new base with the best values."""
         if point.validation is None or self._best.validation is None:
             self._best = point
             return
@@ -363,7 +447,6 @@ class GaussNewton(Optimiser):
         return promise > max(_WORTHWHILE * self._gained(), 10 * LEAST_DECREASE)
 
     def _settle(self) -> None:
-        """Continue with the next group, or end."""
         self._idle += 1
         if self._idle >= len(self._groups):
             why = "no step makes the error smaller"

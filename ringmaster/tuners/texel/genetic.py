@@ -54,7 +54,6 @@ class Coding:
 
     @property
     def count(self) -> int:
-        """The number of bits."""
         return sum(self.widths)
 
     def at(self, level: Levels) -> Array:
@@ -185,22 +184,21 @@ class Genetic(Search):
         best, error = values[ranks[0]], errors[ranks[0]]
         self._front = list(dict.fromkeys(values[i] for i in ranks))[:FINALISTS]
         self._shares = self.coding.bits(self._people).mean(axis=0)
-        open_bits, agreed = entropy(self._shares), convergence(self._shares)
+        extra = self._extras() | {"median": float(np.median(errors))}
         self._generation += 1
         label = self._round()[1]
         self._notes.append(
             f"{label}: smallest error {error:.9f}"
-            f"{'' if self.whole else ' on its batch'}, entropy {open_bits:.1f} of "
-            f"{self.coding.count} bits, convergence {100 * agreed:.1f} %"
+            f"{'' if self.whole else ' on its batch'}, entropy {extra['entropy']:.1f} of "
+            f"{self.coding.count} bits, convergence {100 * extra['convergence']:.1f} %"
         )
-        extra = {"entropy": open_bits, "convergence": agreed, "median": float(np.median(errors))}
         extra |= {} if self.whole else {"batch error": error - self.penalty(best)}
         extra = {name: value for name, value in extra.items() if finite(value) is not None}
         if self.whole:
             self._take(best, error, label, **extra)
         else:
             self._record(Point(-1, best, WORST), label, False, extra)
-        if agreed >= self.converged:
+        if convergence(self._shares) >= self.converged:
             self._stop("the population has converged")
         elif self._generation >= self.generations:
             self._stop(f"{self._generation} generations are done")
@@ -230,10 +228,7 @@ class Genetic(Search):
         return level
 
     def _children(self, ranks: Levels) -> Levels:
-        """Return the next generation.
-
-        ranks  places of this generation's individuals, the best first
-        """
+        """Return the next generation, by the order of this one from the best down."""
         coding, count, n = self.coding, self.population, len(self.space)
         bits, born = coding.count, self.population - self.elite
         draws = _Draws(self.seed, self._generation, born * (2 * TOURNAMENT + 2 + 2 * bits + 5 * n))

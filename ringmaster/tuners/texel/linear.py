@@ -15,17 +15,16 @@ file.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.features import FeatureModel, Matrix, processors, wiring_of
+from ringmaster.tuners.texel.features import FeatureModel, processors, wiring_of
 from ringmaster.tuners.texel.gauss_newton import MOST_HALVINGS, GaussNewton
 from ringmaster.tuners.texel.linear_model import Agreement
 from ringmaster.tuners.texel.loss import Floats
@@ -39,7 +38,6 @@ class Linear(GaussNewton):
              without such an ending is both weights of its feature
     ridge    see `GaussNewton`
     check    whether a pass checks that the scores change as the features say
-    threads  0: one for each processor
     """
 
     def __init__(
@@ -49,17 +47,16 @@ class Linear(GaussNewton):
         tapered: bool = False,
         ridge: Sequence[float | None] | None = (None,),
         check: bool = True,
-        threads: int = 0,
         **common: Unpack[Arguments],
     ) -> None:
         super().__init__(parameters, ridge=ridge, **common)
         self.tapered = tapered
-        self._check, self._threads = check, threads or processors()
+        self._check = check
         self._whole_path, self._shrunk, self._most_steps = False, MOST_HALVINGS, 1
-        self._features: tuple[Matrix, list[Any]] | None = None
+        self._features: tuple[Any, list[Any]] | None = None
         self._loaded: FeatureModel | None = None
 
-    def set_features(self, matrix: Matrix) -> None:
+    def set_features(self, matrix: Any) -> None:
         """Set the counts of all positions.
 
         Raises ValueError if a parameter has no feature or no position has a phase.
@@ -118,19 +115,18 @@ class Linear(GaussNewton):
         return Agreement.of(model.linear(step, 0, len(real)), real)
 
     def _scores(self, data: Data, point: Point) -> Floats:
-        """Return the scores of all positions."""
-        return self._column(data, lambda block: block.scores[0], point.number)
+        scores: Floats = self._whole(data, point.number).scores[0]
+        return scores
 
-    def _column(
-        self, data: Data, values_of: Callable[[Block], npt.NDArray[Any]], number: int = 0
-    ) -> npt.NDArray[Any]:
-        """Return values of all positions, in the order of the position file."""
+    def _whole(self, data: Data, number: int) -> Block:
+        """Return all positions in the order of the position file, with the scores of a pass."""
         blocks = [block for part in PARTS for block in data.blocks((number,), part)]
-        values = [values_of(block) for block in blocks]
-        column = np.empty(sum(map(len, values)), dtype=values[0].dtype)
-        for block, each in zip(blocks, values, strict=True):
-            column[block.places] = each
-        return column
+        count = sum(len(block.target) for block in blocks)
+        place = np.argsort(np.concatenate([np.arange(count)[block.places] for block in blocks]))
+        scores = np.concatenate([block.scores for block in blocks], axis=1)[:, place]
+        names = ("target", "weight", "game")
+        columns = (np.concatenate([getattr(block, name) for block in blocks]) for name in names)
+        return Block(slice(count), scores, *(column[place] for column in columns))
 
     def _model(self, data: Data, about: Point) -> FeatureModel:
         """Return the model of all positions with the scores of a point."""
@@ -147,23 +143,21 @@ class Linear(GaussNewton):
         if self._features is None:
             raise ValueError("the features have not been set")
         matrix, wiring = self._features
-        target = self._column(data, lambda block: block.target)
-        rows, count = len(matrix.indptr) - 1, len(target)
+        whole = self._whole(data, 0)
+        rows, count = len(matrix.indptr) - 1, len(whole.target)
         if rows != count:
             raise ValueError(f"there are features of {rows:,} positions, but {count:,} positions")
-        weight = self._column(data, lambda block: block.weight)
-        target[weight <= 0] = 0.5
         return FeatureModel(
             self.space,
             matrix,
             wiring,
             np.zeros(rows, dtype=np.float32),
-            target,
-            weight,
-            self._column(data, lambda block: block.game),
+            np.where(whole.weight > 0, whole.target, np.float32(0.5)),
+            whole.weight,
+            whole.game,
             sum(len(block.target) for block in data.blocks((0,), "train")),
             data.loss,
-            self._threads,
+            processors(),
         )
 
 
@@ -185,7 +179,6 @@ _SIDES = "counts must be White's (sente's) minus the other side's"
 
 
 def numbers_of(check: Agreement) -> str:
-    """Return an agreement in one line."""
     return (
         f"correlation {check.correlation:.4f}, slope {check.slope:.3f}, largest difference "
         f"{check.largest:.0f} cp over {check.count:,} positions"

@@ -1,7 +1,7 @@
 """Scores that are linear in the parameters: losses, derivatives, minima and playable values.
 
 A model gives the scores q(θ) and their derivatives ∂q/∂θ over blocks of labelled positions:
-differences of an engine's scores (`linearised`), or counts of features (`features`).  The loss
+differences of an engine's scores (`gauss_newton`), or counts of features (`features`).  The loss
 stays exact; its second derivatives are Gauss-Newton's.
 
 The minimum of the penalised loss within the bounds comes from Gauss-Newton steps, each the
@@ -56,8 +56,7 @@ class Rows(NamedTuple):
 class Quadratic(NamedTuple):
     """The mean loss of training around θ: value, slope (n,), Gauss-Newton curvature (n, n).
 
-    meat    Σ sᵧsᵧᵀ of the slopes' sums by game, (n, n); only if requested
-    weight  of the positions
+    meat  Σ sᵧsᵧᵀ of the slopes' sums by game, (n, n); only if requested
     """
 
     value: float
@@ -204,10 +203,7 @@ class LinearModel(ABC):
 
 
 def best_of(points: Sequence[Minimum], errors: Sequence[float] | None = None) -> Minimum:
-    """Return the minimum of the smallest error, of equal ones the strongest.
-
-    errors  by default those of validation, or of training without validation
-    """
+    """Return the minimum of least error, by default of validation; of equal ones the strongest."""
     if errors is None:
         errors = [p.train if p.validation is None else p.validation for p in points]
     return min(
@@ -231,11 +227,6 @@ def step_in_box(A: Array, b: Array, low: Array, high: Array) -> Array:
         ends = low[moves], high[moves]
         x[moves] = lsq_linear(M[:, moves], y, ends, method="bvls", tol=1e-14).x
     return x
-
-
-def value_of(A: Array, b: Array, x: Array) -> float:
-    """Return ½·xᵀAx + bᵀx."""
-    return float(x @ A @ x / 2 + b @ x)
 
 
 def whole_in_box(A: Array, b: Array, low: Array, high: Array, whole: Flags, at: Array) -> Array:
@@ -264,7 +255,7 @@ def whole_in_box(A: Array, b: Array, low: Array, high: Array, whole: Flags, at: 
         gains[same] = -np.inf
         np.fill_diagonal(gains, alone)
         i, j = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        if gains[i, j] <= 1e-12 * (abs(value_of(A, b, x)) + 1e-12):
+        if gains[i, j] <= 1e-12 * (abs(x @ A @ x / 2 + b @ x) + 1e-12):
             break
         for move in {int(i), int(j)}:
             x[variable[move]] += sign[move]

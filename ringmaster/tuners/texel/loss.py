@@ -102,10 +102,7 @@ def steepness(x: Array) -> Array:
 
 
 def cross_entropy(x: Array, target: Numbers) -> Array:
-    """Return −m·ln σ(x) − (1 − m)·ln(1 − σ(x)), nats.
-
-    All terms are sums of non-negative numbers, so nothing cancels.
-    """
+    """Return −m·ln σ(x) − (1 − m)·ln(1 − σ(x)), nats, as a sum of non-negative terms."""
     tail = np.log1p(np.exp(-np.minimum(np.abs(x), _LARGEST)))
     return np.asarray(tail + target * np.maximum(-x, 0.0) + (1 - target) * np.maximum(x, 0.0))
 
@@ -133,11 +130,7 @@ MOST_GROUPS = 4_096
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """A fitted win-rate scale.
-
-    scale    C, centipawns
-    warning  line for the user if C is at an end of its range, else ""
-    """
+    """A fitted win-rate scale C, centipawns, with a warning if it is at an end of its range."""
 
     scale: float
     warning: str = ""
@@ -231,8 +224,15 @@ class ScoreHistogram:
         inner = minimize_scalar(
             error, bounds=(low, high), method="bounded", options={"xatol": _ACCURACY}
         ).x
-        best = min((float(inner), float(low), float(high)), key=error)
-        return Fit(math.exp(best), _edge(math.exp(best), name))
+        scale = math.exp(min((float(inner), float(low), float(high)), key=error))
+        if LOWEST * 1.01 < scale < HIGHEST / 1.01:
+            return Fit(scale)
+        end = f"the smallest, {LOWEST:g}" if scale < 100 else f"the largest, {HIGHEST:g}"
+        return Fit(
+            scale,
+            f"the win-rate scale of the {name} is at an end of its range ({end} centipawns): "
+            "the scores hardly fit the results; check their unit, or set the scale",
+        )
 
     def contradiction(self, name: str) -> str:
         """Return a message for scores that contradict the labels, "" for others."""
@@ -273,13 +273,3 @@ def equal_results(value: float) -> str:
 def k_of(scale: float) -> float:
     """Return Österlund's K of a scale in centipawns, or the scale of a K."""
     return 400 / (scale * math.log(10))
-
-
-def _edge(scale: float, name: str) -> str:
-    if LOWEST * 1.01 < scale < HIGHEST / 1.01:
-        return ""
-    end = f"the smallest, {LOWEST:g}" if scale < 100 else f"the largest, {HIGHEST:g}"
-    return (
-        f"the win-rate scale of the {name} is at an end of its range ({end} centipawns): "
-        "the scores hardly fit the results; check their unit, or set the scale"
-    )

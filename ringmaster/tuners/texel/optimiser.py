@@ -19,7 +19,6 @@ import numpy.typing as npt
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.space import Space
 from ringmaster.tuners.spsa.course import Averages
-from ringmaster.tuners.texel.flags import NO_SIGNAL, noise_flags, value_flags
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
 from ringmaster.tuners.texel.ridge import OwnTable, RidgePath
 from ringmaster.tuners.texel.targets import Target
@@ -93,11 +92,7 @@ class Data(Protocol):
 
 
 class TellResult(msgspec.Struct, frozen=True):
-    """Effects of a pass on the optimiser.
-
-    notes   lines for the history
-    forget  kept passes whose scores are no longer needed
-    """
+    """Lines for the history after a pass, and kept passes that are no longer needed."""
 
     notes: tuple[str, ...] = ()
     forget: tuple[int, ...] = ()
@@ -140,11 +135,7 @@ LEAST_DECREASE = 1e-7
 
 
 class Request(msgspec.Struct, frozen=True):
-    """A pass that is wanted or under way.
-
-    part   of a `Pass`, or the present batch
-    label  in the course
-    """
+    """A pass that is wanted or under way, with a label for the course."""
 
     theta: Theta
     part: Split | Literal["all", "batch"] = "all"
@@ -167,11 +158,15 @@ class Point(msgspec.Struct, frozen=True):
 MOST_STEPS = 400
 #: The 97.5 % point of the normal distribution.
 NORMAL = 1.959963984540054
+#: A value below this share of its start has collapsed.
+TINY_SHARE = 0.05
+NO_SIGNAL = "no signal"
+COLLAPSED = "collapsed to 0"
+#: A parameter moved, but its interval contains the start, or its whole range.
+ALONE, UNRESOLVED = "alone within the noise", "moved without a signal"
 
 
 class Arguments(TypedDict, total=False):
-    """Arguments of every optimiser."""
-
     seed: int
     most_passes: float | None
     patience: int | None
@@ -336,7 +331,6 @@ class Optimiser(ABC):
         return low, high
 
     def report(self) -> list[OwnTable]:
-        """Return the tables of the method."""
         return [path.table() for path in self.ridge_paths]
 
     def flags(self) -> dict[int, tuple[str, ...]]:
@@ -355,7 +349,6 @@ class Optimiser(ABC):
         return flags
 
     def state(self) -> dict[str, Any]:
-        """Return the state as JSON data."""
         values = {name.strip("_"): getattr(self, name) for name in get_type_hints(type(self))}
         state: dict[str, Any] = msgspec.to_builtins(
             values, str_keys=True, order="deterministic", enc_hook=_data_of
@@ -363,7 +356,6 @@ class Optimiser(ABC):
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state."""
         for name, kind in get_type_hints(type(self)).items():
             data = state[name.strip("_")]
             setattr(self, name, msgspec.convert(data, kind, strict=False, dec_hook=_object_of))
@@ -377,11 +369,9 @@ class Optimiser(ABC):
         return self._used + cost <= self.most_passes + 1e-9
 
     def _stop(self, why: str) -> None:
-        """End the tune."""
         self._over = self._over or why
 
     def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
-        """Add a step to the course."""
         errors = finite(point.train), finite(point.validation)
         self._course.append(Step(self._used, point.theta, *errors, label, taken, extra))
         if len(self._course) > MOST_STEPS:
@@ -391,6 +381,40 @@ class Optimiser(ABC):
             if len(kept) > MOST_STEPS * 3 // 4:
                 kept = kept[::2]
             self._course = [first, *kept, last]
+
+
+def value_flags(space: Space, i: int, value: float) -> list[str]:
+    """Return flags of a parameter's value: on a bound, collapsed to nearly 0."""
+    start, low, high = _start_and_bounds(space, i)
+    words = []
+    if value <= low < start:
+        words.append("at its lower bound")
+    if value >= high > start:
+        words.append("at its upper bound")
+    if start and value == 0:
+        words.append(COLLAPSED)
+    elif start and abs(value) <= TINY_SHARE * abs(start):
+        words.append(f"collapsed to {abs(value / start):.0%} of its start")
+    return words
+
+
+def noise_flags(space: Space, i: int, value: float, low: float, high: float) -> list[str]:
+    """Return a flag if a parameter's 95 % interval is its whole range, or has its start inside.
+
+    An interval holds for one parameter alone; several flagged parameters may still have moved for
+    a reason together.
+    """
+    start, least, most = _start_and_bounds(space, i)
+    moved = value != start
+    if low <= least and high >= most:
+        return [UNRESOLVED if moved else NO_SIGNAL]
+    return [ALONE] if moved and low <= start <= high else []
+
+
+def _start_and_bounds(space: Space, i: int) -> tuple[float, float, float]:
+    ends = (space.values(a) for a in (space.start, space.minimum, space.maximum))
+    start, low, high = (float(values[i]) for values in ends)
+    return start, low, high
 
 
 def _logarithm(p: TunedParameter) -> TunedParameter:

@@ -93,7 +93,6 @@ class RidgePath(msgspec.Struct, frozen=True):
         return f"{self.used:g} is the weakest of those tried; a weaker ridge may be better"
 
     def table(self) -> OwnTable:
-        """Return the path as a table of a report."""
         headers = ("strength", "training", "validation", "farthest from start", "")
         rows: list[tuple[Any, ...]] = [
             (*errors, f"{farthest:.1%} of range", "used" if errors[0] == self.used else None)

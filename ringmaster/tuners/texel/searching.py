@@ -84,7 +84,6 @@ class Search(Optimiser):
         """Return values that must be checked before the end."""
 
     def _extras(self) -> dict[str, float]:
-        """Return further numbers for the course."""
         return {}
 
     def batch(self, number: int) -> tuple[int, ...]:
@@ -191,15 +190,11 @@ def tuned_blocks(
 
 
 def key_of(theta: Theta) -> str:
-    """Return a short key of some values."""
     data = np.asarray(theta, dtype="<f8").tobytes()
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def first_steps(parameters: Sequence[TunedParameter]) -> Array:
-    """Return the first change of each parameter: its own step, or a share of its range.
-
-    Changes of integers are at least 1.
-    """
+    """Return first changes: steps, or shares of the ranges; at least 1 for integers."""
     steps = [p.step or STEP_SHARE * (p.maximum - p.minimum) for p in parameters]
     return np.maximum(steps, [float(p.integer) for p in parameters])

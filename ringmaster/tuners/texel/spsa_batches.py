@@ -56,12 +56,7 @@ MOST_MOVE = 2.0
 
 
 class SpsaBatches(Search):
-    """SPSA over batches.
-
-    batch     share of the training shards that scores an iteration
-
-    Other arguments: see `Search`.
-    """
+    """SPSA over batches.  Arguments: see `Search`."""
 
     _theta: Array
     _units: Array
@@ -167,10 +162,7 @@ class SpsaBatches(Search):
         )
 
     def _curvatures(self, ups: Sequence[float]) -> Array:
-        """Return the second derivative of the error by each parameter, in its steps; (n,).
-
-        ups  increases of the error by both neighbours of each parameter
-        """
+        """Return second derivatives of the error in steps, (n,), by its increases at neighbours."""
         curvatures = np.zeros(len(self.space))
         for i, pair in enumerate(zip(ups[::2], ups[1::2], strict=True)):
             first, second = offsets = self._offsets(i)
@@ -194,7 +186,6 @@ class SpsaBatches(Search):
         return plus, minus
 
     def _move(self, above: float, below: float) -> None:
-        """Move θ by the errors of both sides."""
         plus, minus = (np.array(self.space.played(each)) for each in self._sides())
         k = self._k + 1
         a = self._gain * ((self.A + 1) / (self.A + k)) ** ALPHA

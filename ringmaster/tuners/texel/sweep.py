@@ -92,10 +92,7 @@ class Sweep(GaussNewton):
         return bool(self._over) or not self._missing_pairs()
 
     def next(self, number: int) -> Pass | None:
-        """Return the next pass, None while results are awaited or nothing is left to do.
-
-        number  that the pass will have
-        """
+        """Return the next pass, with this number; None while results are awaited, or at the end."""
         if self.finished():
             return None
         if not self._points:
@@ -124,7 +121,6 @@ class Sweep(GaussNewton):
         self._stop("no parameter moves the scores")
 
     def _judge(self, point: Point, data: Data) -> None:
-        """Record the errors of a pair's values."""
         row = self._pair
         assert row is not None
         self._trial = None

@@ -88,14 +88,12 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def needs_teacher(self) -> bool:
-        """Return whether teacher's scores are required."""
         if self.kind == "function":
             return True
         return self.kind != "texel" and bool(self.lambda_ or self.lambda2)
 
     @property
     def needs_result(self) -> bool:
-        """Return whether results are required."""
         if self.kind != "elmo":
             return True  # the λ of a Gaussian is 1 at a score of exactly 0 only
         return self.lambda_ != 1 or (self.lambda2 is not None and self.lambda2 != 1)

@@ -26,6 +26,8 @@ from ringmaster.tuners.texel.optimiser import Data, Split
 SINGULAR = 1e-10
 #: Largest part of a parameter in directions without signal.
 _SHARE = 1e-2
+#: Largest variance inflation factor of a parameter that is distinguishable from the others.
+LARGEST_INFLATION = 20.0
 
 
 def meat_of(sums: Array) -> Array:
@@ -65,6 +67,31 @@ def unpenalised_optimum(
     deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / unit
     step = -(inverse @ (slope / unit)) / unit
     return step, np.where(known & ~lost, deviation, np.inf)
+
+
+def collinear(curvature: Array) -> dict[int, int]:
+    """Return parameters that are not distinguishable from others, with the most similar one.
+
+    curvature  mean ∂²loss/∂θ², (k, k)
+
+    Their variance inflation factor is above LARGEST_INFLATION; the most similar parameter has the
+    largest partial correlation.
+    """
+    size = np.sqrt(np.diag(curvature))
+    known = np.flatnonzero(size > 0)
+    if len(known) < 2:
+        return {}
+    unit = size[known]
+    correlation = curvature[np.ix_(known, known)] / np.outer(unit, unit)
+    # keeps the matrix of equal columns invertible
+    inverse = np.linalg.inv(correlation + 1e-9 * np.eye(len(known)))
+    inflation = np.diag(inverse)
+    partial = np.abs(inverse) / np.sqrt(np.outer(inflation, inflation))
+    np.fill_diagonal(partial, 0.0)
+    return {
+        int(known[i]): int(known[int(np.argmax(partial[i]))])
+        for i in np.flatnonzero(inflation > LARGEST_INFLATION)
+    }
 
 
 RESAMPLES = 2_000
@@ -159,10 +186,7 @@ def bootstrap(
 def gain_over_start(
     data: Data, best: int, part: Split, *, seed: int, factors: tuple[float, float]
 ) -> Improvement | None:
-    """Return the improvement from pass 0 to the best pass, None without positions.
-
-    factors  of the scores of both passes that have the least errors of training
-    """
+    """Return the improvement from pass 0, with the one beyond scores times `factors`."""
     gain = bootstrap(data, 0, best, part, seed=seed)
     rest = bootstrap(data, 0, best, part, seed=seed, factors=factors)
     if gain is None or rest is None or gain.value - rest.value <= _UNIT_SHARE * abs(gain.value):

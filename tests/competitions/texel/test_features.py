@@ -81,7 +81,7 @@ def test_npz_file_with_frozen_parameters_is_used(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({}, "needs the features"),
+        ({}, "'features' is missing"),
         ({"features": lambda position: {"D": 1.0}, "unnamed": "refuse"}, "no parameter is the"),
         ({"features": lambda position: [1.0]}, "there are 1 numbers, but 3 are expected"),
     ],

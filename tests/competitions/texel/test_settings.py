@@ -31,7 +31,7 @@ HERE = Path("/nowhere")
         ({"score": call("Score", pattern="cp")}, "score.pattern: 'cp' has no group"),
         ({"score": call("Score", pov="black")}, "score.pov: black does not move first in chess"),
         ({"target": call("Elmo", lambda_limit=200)}, "lambda_limit has no effect without lambda2"),
-        ({"optimiser": "linear"}, "the linear optimiser needs the features"),
+        ({"optimiser": "linear"}, "optimiser.features: 'features' is missing"),
         (
             {
                 "optimiser": call("Linear", features="f.csv"),

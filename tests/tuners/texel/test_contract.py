@@ -91,7 +91,6 @@ class LinearMake:
             parameters,
             seed=seed,
             ridge=(0.0, 1e-3),
-            threads=1,
         )
         optimiser.set_features(Counts.of(self.world.counts, [p.code for p in parameters]))
         return optimiser

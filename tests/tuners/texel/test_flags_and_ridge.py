@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.texel.flags import (
+from ringmaster.tuners.texel.optimiser import (
     ALONE,
     COLLAPSED,
     NO_SIGNAL,
     UNRESOLVED,
-    collinear,
     noise_flags,
     value_flags,
 )
 from ringmaster.tuners.texel.ridge import PATH, Penalty, RidgePath, strengths_of
+from ringmaster.tuners.texel.uncertainty import collinear
 from tests.tuners.texel.worlds import parameters_of
 
 SPACE = Space.of(parameters_of((100, 40, 0, 200), -10, 200))

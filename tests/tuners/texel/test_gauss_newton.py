@@ -10,10 +10,9 @@ import pytest
 from scipy.optimize import least_squares
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.flags import NO_SIGNAL
 from ringmaster.tuners.texel.gauss_newton import GaussNewton
 from ringmaster.tuners.texel.loss import sigmoid
-from ringmaster.tuners.texel.optimiser import Optimiser, Pass
+from ringmaster.tuners.texel.optimiser import NO_SIGNAL, Optimiser, Pass
 from ringmaster.tuners.texel.ridge import PATH
 from tests.contracts.optimiser_contract import SHARDS, Make, OptimiserContract
 from tests.contracts.optimiser_contract import world as world

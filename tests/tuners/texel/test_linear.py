@@ -55,7 +55,7 @@ def test_known_tapered_weights_are_found(kind: Any) -> None:
         TunedParameter(code, start, 0, 400, integer=True)
         for code, start in zip(codes, (150, 60, 200, 200, 100, 0), strict=True)
     ]
-    optimiser = Linear(parameters, tapered=True, ridge=None, threads=1)
+    optimiser = Linear(parameters, tapered=True, ridge=None)
     optimiser.set_features(Counts.of(world.features, ("x", "y", "z"), world.phase))
     passes = run(optimiser, MemoryData(world, kind))
     assert len(passes) == 3
@@ -64,7 +64,7 @@ def test_known_tapered_weights_are_found(kind: Any) -> None:
 
 
 def linear(world: World, start: Sequence[float] = (60, 60, 60, 60), **arguments: Any) -> Linear:
-    optimiser = Linear(parameters_of(start), threads=1, **arguments)
+    optimiser = Linear(parameters_of(start), **arguments)
     optimiser.set_features(Counts.of(world.counts, [p.code for p in optimiser.parameters]))
     return optimiser
 
@@ -79,7 +79,7 @@ class FrozenWorld(World):
 def test_untuned_part_of_the_score_goes_into_the_offset() -> None:
     world = FrozenWorld(**vars(world_of((80.0, 20.0, 120.0, 50.0), games=1500, seed=1)))
     parameters = [TunedParameter("w0", 60, 0, 200), TunedParameter("w2", 60, 0, 200)]
-    optimiser = Linear(parameters, ridge=None, threads=1)
+    optimiser = Linear(parameters, ridge=None)
     counts = Counts.of(world.counts, ["w0", "w1", "w2", "w3"])
     optimiser.set_features(counts)
     run(optimiser, MemoryData(world))
@@ -92,7 +92,7 @@ def test_untuned_part_of_the_score_goes_into_the_offset() -> None:
 def test_counts_of_the_side_to_move_are_refused_with_a_reason() -> None:
     world = world_of((80.0, 20.0), games=200, seed=1)
     signs = np.where(np.arange(len(world.counts)) % 2, 1, -1)[:, np.newaxis]
-    optimiser = Linear(parameters_of((60, 60)), threads=1)
+    optimiser = Linear(parameters_of((60, 60)))
     optimiser.set_features(Counts.of(world.counts * signs, ["w0", "w1"]))
     data = MemoryData(world)
     passes = run(optimiser, data)
@@ -105,7 +105,7 @@ def test_counts_of_the_side_to_move_are_refused_with_a_reason() -> None:
 
 def test_counts_in_another_unit_are_refused() -> None:
     world = world_of((80.0, 20.0), games=200, seed=1)
-    optimiser = Linear(parameters_of((60, 60)), threads=1)
+    optimiser = Linear(parameters_of((60, 60)))
     optimiser.set_features(Counts.of(world.counts * 100, ["w0", "w1"]))
     run(optimiser, MemoryData(world))
     assert "slope 0.010" in (optimiser.problem or "")
@@ -115,7 +115,7 @@ def test_counts_in_another_unit_are_refused() -> None:
 def test_unrelated_counts_are_refused() -> None:
     world = world_of((80.0, 20.0), games=200, seed=1)
     other = np.random.default_rng(5).normal(size=world.counts.shape)
-    optimiser = Linear(parameters_of((60, 60)), threads=1)
+    optimiser = Linear(parameters_of((60, 60)))
     optimiser.set_features(Counts.of(other, ["w0", "w1"]))
     run(optimiser, MemoryData(world))
     assert "names of the features" in (optimiser.problem or "")

@@ -65,3 +65,10 @@ def test_upper_bound_is_told_in_the_parameters_units() -> None:
     run(optimiser, data)
     assert optimiser.best == (40.0,)
     assert optimiser.flags()[0] == ("at its upper bound",)
+
+
+def test_step_is_the_change_of_the_start_value_in_the_parameter_s_units() -> None:
+    data = MemoryData(world_of((40.0,), games=100, per_game=5, seed=1), shards=6)
+    parameter = TunedParameter("c", 100, 10, 1000, step=5, scale="log")
+    passes = run(GaussNewton([parameter], shards=6, most_passes=4), data)
+    assert passes[1].theta == (105,)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,8 +19,6 @@ from ringmaster.stats.elo import wilson
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-T = TypeVar("T")
 
 #: Most windows of games, and fewest games of one.
 WINDOWS, FEWEST = 96, 16
@@ -53,12 +51,6 @@ def number(value: float) -> str:
 def name_of(value: Any) -> str:
     """Return the name of a value on an axis."""
     return number(value) if is_number(value) else str(value)
-
-
-def parts_of(items: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Return at most `most` parts of neighbouring items, equally long but for the last one."""
-    length = max(1, math.ceil(len(items) / most))
-    return [items[first : first + length] for first in range(0, len(items), length)]
 
 
 def value_groups(
@@ -108,6 +100,17 @@ def window_size(games: int) -> int:
     return max(FEWEST, math.ceil(games / WINDOWS))
 
 
+def game_groups(games: int) -> list[tuple[int, int]]:
+    """Return the first game and the end of each group of windows, at most `SHOWN`."""
+    window = window_size(games)
+    size = window * math.ceil(math.ceil(games / window) / SHOWN)
+    starts = list(range(0, games, size))
+    if len(starts) > 1 and 2 * (games - starts[-1]) < size:
+        # a last group that is much smaller than the others belongs to the group before
+        starts.pop()
+    return list(pairwise([*starts, games]))
+
+
 def results_chart(points: Sequence[float], opponents: str) -> Chart | None:
     """Return the share of the points by groups of games, None for too few games.
 
@@ -116,15 +119,9 @@ def results_chart(points: Sequence[float], opponents: str) -> Chart | None:
     games = len(points)
     if games < FEWEST_OF_RATE:
         return None
-    window = window_size(games)
-    size = window * math.ceil(math.ceil(games / window) / SHOWN)
-    starts = list(range(0, games, size))
-    if len(starts) > 1 and 2 * (games - starts[-1]) < size:
-        # a last group that is much smaller than the others belongs to the group before
-        starts.pop()
     marks = [
         measured((first + end + 1) / 2, sum(points[first:end]), end - first)
-        for first, end in pairwise([*starts, games])
+        for first, end in game_groups(games)
     ]
     pieces = (Level("even", 50.0), Whiskers("points (95 %)", tuple(marks)))
     title, note = f"Points against {opponents}", rate_text(sum(points), games)
@@ -140,7 +137,9 @@ def cells_of(
     """
     distinct = [list(same) for _, same in groupby(values, key=name_of)]
     names, cells = [], []
-    for part in parts_of(distinct, most):
+    length = max(1, math.ceil(len(distinct) / most))
+    for first in range(0, len(distinct), length):
+        part = distinct[first : first + length]
         low, high = name_of(part[0][0]), name_of(part[-1][-1])
         names.append(low if low == high else f"{low} to {high}")
         cells += [len(names) - 1] * sum(len(same) for same in part)

@@ -324,7 +324,7 @@ class McTuner(GomillTune):
         if not self._wants(number):
             return False
         if number not in self._flying:
-            self.tree.resume(path, _initial(ticket))
+            self.tree.resume(path, initial_of(ticket))
             self._flying[number] = path
         return True
 
@@ -335,7 +335,7 @@ class McTuner(GomillTune):
         if result.outcome == "void":
             # its expansion of the tree stays, and its number is not played again (Gomill)
             path = tuple(ticket["p"])
-            self.tree.grow(path, _initial(ticket))
+            self.tree.grow(path, initial_of(ticket))
             if self._flying.pop(ticket["n"], None) is not None:
                 self.tree.withdraw(path)
         return msgspec.structs.replace(reaction, replay=False)
@@ -346,9 +346,7 @@ class McTuner(GomillTune):
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         path = tuple(ticket["p"])
         flying = self._flying.pop(ticket["n"], None) is not None
-        # a game of unknown result counts as a loss (Gomill)
-        points = result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
-        self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
+        self.tree.tell(path, points_of(ticket, result), flying=flying, initial=initial_of(ticket))
         best = self.tree.best()
         line += f"; best {self._full(best)} {self.tree.node(best).value:.3f}"
         period = self.values["log_tree_to_history_period"]
@@ -511,7 +509,12 @@ def _own_rate(best: Node) -> str:
     return f"{share:.0f} % in the {counted(best.games, 'game')} that chose it"
 
 
-def _initial(ticket: Ticket) -> tuple[int, float] | None:
+def points_of(ticket: Ticket, result: GameResult) -> float:
+    """Return the candidate's points; a game of unknown result counts as a loss (Gomill)."""
+    return result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
+
+
+def initial_of(ticket: Ticket) -> tuple[int, float] | None:
     """Return initial visits and wins of a generation expanded for a game, else None."""
     expanded = ticket.get("e")
     return None if expanded is None else (expanded[0], expanded[1])

@@ -21,7 +21,7 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.spsa.charts import MOST_DRAWN, MOST_VALUES, TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
-from ringmaster.competitions.spsa.report import TuneReport
+from ringmaster.competitions.spsa.report import ReportedTune
 from ringmaster.competitions.spsa.settings import (
     SPSA_SETTINGS,
     unused_arguments,
@@ -42,16 +42,15 @@ from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.errors import SettingError, counted
 from ringmaster.model.jobs import CheckJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.report import ChartGroup, Progress, Table, Text
+from ringmaster.model.report import ChartGroup, Progress
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
 
 
-class SpsaCompetition(GameTune):
+class SpsaCompetition(ReportedTune):
     """The `spsa` competition type.
 
     The way of a value:
@@ -71,7 +70,6 @@ class SpsaCompetition(GameTune):
 
     type_name: ClassVar[str] = "spsa"
     functions_stay = False
-    _state: SpsaState
     table: ClassVar[tuple[Setting, ...]] = SPSA_SETTINGS
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -274,30 +272,12 @@ class SpsaCompetition(GameTune):
 
     # reports
 
-    def _report(self) -> TuneReport:
-        return TuneReport(
-            self.parameters,
-            self.schedule,
-            self.tuner,
-            self._state,
-            self._weights,
-            self._delivered_value,
-            self.estimated(),
-        )
-
     def _progress(self) -> Progress:
         return self._progress_to(max(self._planned_games, self._games))
 
     def _work_done(self) -> str:
         done, games = self._state.iterations, counted(self._games, "game")
         return f"iteration {done:,} of {self.iterations:,}, {games}"
-
-    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
-        report = self._report()
-        return [report.short()] if live else list(report.blocks())
-
-    def _summary_of_tune(self) -> dict[str, Any]:
-        return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
 
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
         return functools.partial(trajectory, self._state, self._tickets, self.values["estimate"])

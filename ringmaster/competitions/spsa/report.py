@@ -4,18 +4,16 @@ same as data."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
-
-import msgspec
 
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import SpsaState
 from ringmaster.competitions.tally import AT, Tally
 from ringmaster.competitions.tuning.opponents import opponents_data, results_data, results_text
-from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, scale_advice, value_text
-from ringmaster.model.parameters import TunedParameter
+from ringmaster.competitions.tuning.parameter_settings import scale_advice, value_text
+from ringmaster.competitions.tuning.player_tune import GameTune
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
 from ringmaster.stats.elo import Z95
 from ringmaster.tuners.spsa.method import OptimumInterval
@@ -60,72 +58,64 @@ _FURTHER_DATA = tuple(
 _DATA = (*_VALUES, *_EFFECTS[1:], *_FURTHER_DATA, Column("frozen"))
 
 
-class TuneReport(msgspec.Struct, frozen=True):
-    """The present state of a tune.
+class ReportedTune(GameTune):
+    """Reports of a tune; the base of SpsaCompetition.
 
-    opponents     weights by player code, {} in self-play
-    engine_value  returns the delivered value for a parameter's index and played value
-    estimated     estimates of all parameters by code, rounded as they are played
+    schedule, tuner  in use
     """
 
-    parameters: Sequence[TunedParameter]
+    _state: SpsaState
     schedule: Schedule
     tuner: Spsa
-    state: SpsaState
-    opponents: Mapping[str, int]
-    engine_value: Callable[[int, float], Any]
-    estimated: ValuesByCode
 
-    def blocks(self) -> Iterator[Table | Text]:
-        """Yield the report's blocks."""
+    def _blocks(self, *, live: bool) -> Iterator[Table | Text]:
         rows = self._rows()
+        tuned = tuple(row for row in rows if not row["frozen"])
+        if live:
+            yield Listing(_LIVE, tuned).table(self._title(), self._results(), live=True)
+            return
         notes = (
             *self._results(),
             f"estimate: {self._estimate_choice()[1]}",
             *self.tuner.method.remarks(self.tuner.memory),
         )
         yield Listing(_VALUES, rows).table(self._title(), notes)
-        if self.state.iterations:
-            tuned = tuple(row for row in rows if not row["frozen"])
+        if self._state.iterations:
             notes = tuple(_explanations(tuned))
             yield Listing(_EFFECTS, tuned).table("results for each parameter", notes)
         if self.schedule.derived:
             yield Text(self.schedule.derived)
         if advice := scale_advice(self.parameters):
             yield Text(tuple(advice))
-        removed = self.state.history.removed()
-        if removed:
+        if removed := self._state.history.removed():
             values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
             yield Text((f"removed parameters, with their last values: {values}",))
 
-    def short(self) -> Table:
-        """Return the table of the live display."""
-        rows = tuple(row for row in self._rows() if not row["frozen"])
-        return Listing(_LIVE, rows).table(self._title(), self._results(), live=True)
-
-    def data(self) -> dict[str, Any]:
-        """Return the data of `show --json`."""
-        data = {
-            "method": self.state.method,
-            "iterations": {"told": self.state.iterations, "planned": self.schedule.iterations},
+    def _summary_of_tune(self) -> dict[str, Any]:
+        state = self._state
+        data: dict[str, Any] = {
+            "method": state.method,
+            "iterations": {"told": state.iterations, "planned": self.schedule.iterations},
             "estimate": self._estimate_choice()[0],
             "derived": list(self.schedule.derived),
             "parameters": Listing(_DATA, self._rows()).data(),
         }
-        if len(self.opponents) > 1:
-            data["opponents"] = opponents_data(self.state.tallies.values(), self.opponents)
+        if len(self._weights) > 1:
+            data["opponents"] = opponents_data(state.tallies.values(), self._weights)
         if parts := self._by_time_control():
             data["time_controls"] = [
                 {"time_control": control, "weight": weight, **results_data(own)}
                 for control, weight, own in parts
             ]
-        removed = self.state.history.removed()
-        return {**data, "removed": removed} if removed else data
+        if removed := state.history.removed():
+            data["removed"] = removed
+        data["repeats"] = sum(tally.repeats for tally in self._own_tallies())
+        return data
 
     def _rows(self) -> tuple[dict[str, Any], ...]:
         """Return the values of all columns for each parameter."""
         tuner, gains = self.tuner, self.schedule.gains
-        k = tuner.counting.k(min(self.state.iterations + 1, self.schedule.iterations))
+        k = tuner.counting.k(min(self._state.iterations + 1, self.schedule.iterations))
         R = [None] * len(tuner.theta) if gains is None else gains.R(k).tolist()
         course = [theta for _, theta in tuner.trajectory.points()]
         tuned = zip(
@@ -136,6 +126,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             tuner.findings(),
             strict=True,
         )
+        estimated = self.estimated()
         rows = []
         for index, parameter in enumerate(self.parameters):
             row: dict[str, Any] = {
@@ -144,30 +135,32 @@ class TuneReport(msgspec.Struct, frozen=True):
                 "frozen": parameter.frozen,
             }
             if parameter.frozen:
-                row["value"] = row["estimate"] = self.estimated[parameter.code]
+                row["value"] = row["estimate"] = estimated[parameter.code]
                 row["estimate_or_frozen"] = "frozen"
             else:
                 row["value"], row["c"], row["R"], values, finding = next(tuned)
                 row["course"] = course_text(values, parameter.maximum - parameter.minimum)
                 row |= _results_of(finding)
-            row["engine_value"] = self.engine_value(index, row["estimate"])
+            row["engine_value"] = self._delivered_value(index, row["estimate"])
             rows.append(row)
         return tuple(rows)
 
     def _title(self) -> str:
-        return f"iteration {self.state.iterations}/{self.schedule.iterations}, {self.state.method}"
+        return (
+            f"iteration {self._state.iterations}/{self.schedule.iterations}, {self._state.method}"
+        )
 
     def _results(self) -> list[str]:
-        tallies = self.state.tallies.values()
+        tallies = self._state.tallies.values()
         by_time_control = [
-            f"{results_text(own)} of {'both' if self.opponents else 'θ+'} at "
+            f"{results_text(own)} of {'both' if self._weights else 'θ+'} at "
             f"{control or 'other limits'} (weight {weight:g})"
             for control, weight, own in self._by_time_control()
         ]
-        if not self.opponents:
+        if not self._weights:
             return [f"{results_text(tallies)} of θ+ against θ-", *by_time_control]
-        several = len(self.opponents) > 1
-        name = "the opponents" if several else next(iter(self.opponents))
+        several = len(self._weights) > 1
+        name = "the opponents" if several else next(iter(self._weights))
         lines = []
         for side in "+-":
             own = [tally for tally in tallies if tally.players[0].endswith(side)]
@@ -175,7 +168,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         if several:
             lines += [
                 f"{results_text(tallies, code)} of both against {code} (weight {weight})"
-                for code, weight in self.opponents.items()
+                for code, weight in self._weights.items()
             ]
         return lines + by_time_control
 
@@ -184,9 +177,9 @@ class TuneReport(msgspec.Struct, frozen=True):
 
         Games without the setting `time_controls` have the name "".  [] without any others.
         """
-        weights = self.state.history.learning.settings.get("time_controls", {})
+        weights = self._state.history.learning.settings.get("time_controls", {})
         parts: dict[str, list[Tally]] = {control: [] for control in weights}
-        for key, tally in self.state.tallies.items():
+        for key, tally in self._state.tallies.items():
             parts.setdefault(key.partition(AT)[2], []).append(tally)
         rows = [(control, weights.get(control, 0), own) for control, own in parts.items()]
         return rows if any(parts) else []
@@ -200,7 +193,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 f"the setting `estimate` asks for {_NAMES[tuner.estimate_rule]}",
             )
         if tuner.method.estimate(tuner.memory) is not None:
-            return "method", f"the value of least expected loss, by method {self.state.method!r}"
+            return "method", f"the value of least expected loss, by method {self._state.method!r}"
         if tuner.iterations and tuner.averages.drift().settled:
             return "mean", f"{_NAMES['mean']}: θ wanders and no longer moves in one direction"
         reason = "θ still moves in one direction" if tuner.iterations else "there is no result"

@@ -711,5 +711,5 @@ class GameTune(Tune):
         return [*self._blocks(live=False), *closing, *([Text(shown)] if shown else [])]
 
     @abstractmethod
-    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
+    def _blocks(self, *, live: bool) -> Iterable[Table | Text]:
         """Return these blocks on the tune, without its closing match."""

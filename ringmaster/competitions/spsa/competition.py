@@ -290,7 +290,7 @@ class SpsaCompetition(ReportedTune):
         else:
             share = 1.0
         tune = TuneCharts(self.tuned, self.tuner, share)
-        matches = MatchupCourses(self._matchup_infos())
+        matches = MatchupCourses(self.closing.infos(self._standing()))
         codes = [p.code for p in self.tuned]
         for ticket, result in history:
             if is_of_closing_match(ticket):

@@ -37,7 +37,6 @@ from ringmaster.competitions.tuning.opponents import (
     weighted_cycle,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
-from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CLOSING, CheckJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
@@ -47,7 +46,6 @@ from ringmaster.model.results import GameResult
 #: Relative rounding error of equal estimates.
 _SAME = 1e-9
 
-_WHOSE = " of the closing match"
 NOTHING = "the tuned values are the start values: there is nothing to verify"
 
 
@@ -223,17 +221,15 @@ class ClosingMatches:
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
-        """Return the opening of a game."""
         return self._book.pick(self._match(ticket).first + ticket["g"] // 2)
 
     def describe(self, ticket: Ticket) -> Played:
-        """Describe a game of a match."""
         match = self._match(ticket)
         first, second = (1, 0) if ticket["g"] % 2 else (0, 1)
         codes = match.tally.players
         return Played(
             players=(codes[first], codes[second]),
-            matchup=match_id(ticket["v"]),
+            matchup=_match_id(ticket["v"]),
             parameters=(self._shown(match.values(first)), self._shown(match.values(second))),
             opening=ticket.get("o", ""),
             pair=ticket["g"] // 2,
@@ -269,13 +265,6 @@ class ClosingMatches:
             matchup.limit, matchup.sprt = settings.games, settings.sprt
         return matchup if is_current else None
 
-    def begin(self, standing: Standing) -> Matchup | None:
-        """Return the current match, or a new one; None where there is nothing to verify."""
-        matchup = self.current(standing)
-        if matchup is not None:
-            return matchup
-        return None if self.nothing(standing) else self._add(standing)
-
     def _add(self, standing: Standing) -> Matchup:
         settings = self.settings or self._default
         codes = self._codes(settings.against)
@@ -302,7 +291,7 @@ class ClosingMatches:
         if match.by_time_control:
             first, second = (msgspec.structs.replace(p, time_control=None) for p in (first, second))
         matchup = Matchup(
-            id=match_id(len(self._matchups) + 1),
+            id=_match_id(len(self._matchups) + 1),
             players=(first, second),
             settings=self._game,
             book=self._book,
@@ -318,9 +307,11 @@ class ClosingMatches:
 
     def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
         """Return id and ticket of the next game, None without one; `count` registers it."""
-        matchup = self.begin(standing)
+        matchup = self.current(standing)
         if matchup is None:
-            return None
+            if self.nothing(standing):
+                return None
+            matchup = self._add(standing)
         matchup.tally.trial = matchup.present_sprt_progress()
         self.matches[-1].games = matchup.limit or 0
         if not matchup.wants_more():
@@ -352,7 +343,6 @@ class ClosingMatches:
         return matchup.wants(ticket["g"])
 
     def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
-        """Record the result of a game."""
         matchup = self.count(ticket, standing)
         tallies = [matchup.tally]
         if control := ticket.get("tc"):
@@ -381,12 +371,10 @@ class ClosingMatches:
     # state
 
     def state(self) -> list[dict[str, Any]]:
-        """Return the matches as JSON data."""
         data: list[dict[str, Any]] = msgspec.to_builtins(self.matches)
         return data
 
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Load a state."""
         self.matches = msgspec.convert(state, list[Match])
         self._matchups.clear()
         for match in self.matches:
@@ -395,12 +383,11 @@ class ClosingMatches:
     # reports
 
     def warnings(self, standing: Standing) -> list[str]:
-        """Return warnings about the settings."""
         settings = self.settings
         if settings is None:
             return []
         both = self._players(self._start, self._start)
-        line = expected_repeats(both, self._book.size, settings.games, 2, _WHOSE)
+        line = expected_repeats(both, self._book.size, settings.games, 2, " of the closing match")
         lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
@@ -417,7 +404,6 @@ class ClosingMatches:
         return lines
 
     def notices(self, standing: Standing) -> list[str]:
-        """Return notices for the start of a run."""
         size = self._book.size
         if self.settings is None or self._own_book is not None or size is None:
             return []
@@ -449,19 +435,9 @@ class ClosingMatches:
         return sum(match.tally.completed for match in self.matches)
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
-        """Return the matches as matchups."""
-        return [info for _, info in self._present(standing)]
-
-    def _present(self, standing: Standing) -> list[tuple[Match, MatchupInfo]]:
         """Return all matches, the last one with the present settings if it is due."""
         self.current(standing)
-        infos = [matchup.info() for matchup in self._matchups]
-        return list(zip(self.matches, infos, strict=True))
-
-    def result(self, standing: Standing) -> MatchResult | None:
-        """Return the result of the current match, None without one."""
-        matchup = self.current(standing)
-        return None if matchup is None else matchup.match_result()
+        return [matchup.info() for matchup in self._matchups]
 
     @property
     def against_start(self) -> bool:
@@ -471,19 +447,18 @@ class ClosingMatches:
         return self.settings.against == START
 
     def blocks(self, standing: Standing) -> list[Table | Text]:
-        """Return the blocks of a report."""
         blocks: list[Table | Text] = [
-            self._table(match, info, standing) for match, info in self._present(standing)
+            self._table(match, info, standing)
+            for match, info in zip(self.matches, self.infos(standing), strict=True)
         ]
         if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
         return blocks
 
     def live_blocks(self, standing: Standing) -> list[Table | Text]:
-        """Return the blocks of the live display."""
         rows = {
             info.name + f" after {match.iteration} {self._counted}" * (len(self.matches) > 1): info
-            for match, info in self._present(standing)
+            for match, info in zip(self.matches, self.infos(standing), strict=True)
         }
         return [live_table(rows, self._game.game, "closing match")] if rows else []
 
@@ -518,7 +493,7 @@ class ClosingMatches:
                     for control, tally in match.by_time_control.items()
                 ],
             }
-            for match, info in self._present(standing)
+            for match, info in zip(self.matches, self.infos(standing), strict=True)
         ]
 
 
@@ -540,6 +515,5 @@ def _same(values: ValuesByCode, others: ValuesByCode) -> bool:
     )
 
 
-def match_id(number: int) -> str:
-    """Return the id of a match, counted from 1."""
+def _match_id(number: int) -> str:
     return f"verify{number}"

@@ -14,7 +14,6 @@ from ringmaster.competitions.competition import (
     Competition,
     Contestant,
     History,
-    MatchupInfo,
     Played,
     PlayedValue,
     Reaction,
@@ -230,9 +229,7 @@ class Tune(Competition):
         self._verifying = True
         self.closing.request(games)
 
-    @property
     def _ending(self) -> str:
-        """Message at the end of a complete run."""
         if not self._verifying:
             return "competition complete"
         nothing = self.closing.nothing(self._standing())
@@ -253,8 +250,8 @@ class Tune(Competition):
             contestant_of=self._contestant_of,
             doubts=doubts_of(tallies, self._contestant_of),
             openings=self._openings_used(),
-            matchups=tuple(self._matchup_infos()),
-            ending=self._ending,
+            matchups=tuple(self.closing.infos(self._standing())),
+            ending=self._ending(),
             report=Report(tuple(self._all_blocks(live=live))),
             warnings=[] if live else self._warnings(),
             data=self._json_data,
@@ -295,9 +292,9 @@ class Tune(Competition):
     def _verdict(self) -> str:
         standing = self._standing()
         state = f"{'Tuned' if self.is_tuned else 'Tuning'}: {self._work_done()}"
-        match = self.closing.result(standing)
-        if match is not None and match.games:
-            return self._match_verdict(match)
+        matchup = self.closing.current(standing)
+        if matchup is not None and matchup.tally.completed:
+            return self._match_verdict(matchup.match_result())
         if self.is_tuned and self.estimated() == self.start_values:
             return f"{state}; the start values stay"
         if standing.due and self.closing.nothing(standing):
@@ -336,11 +333,8 @@ class Tune(Competition):
     def _work_done(self) -> str:
         """Return the progress of the tune for a verdict: "iteration 120 of 600, 960 games"."""
 
-    def _matchup_infos(self) -> list[MatchupInfo]:
-        return self.closing.infos(self._standing())
-
     def charts(self, history: History) -> list[ChartGroup]:
-        matches = MatchupCourses(self._matchup_infos())
+        matches = MatchupCourses(self.closing.infos(self._standing()))
         for ticket, result in history:
             if is_of_closing_match(ticket):
                 played = self.closing.describe(ticket)

@@ -70,7 +70,6 @@ class OptunaTuner(ReportedTrials):
         self._use(state)
 
     def _use(self, state: OptunaState) -> None:
-        """Use a state from now on."""
         self._state = state
         #: Trials in progress.
         self._running = {n: t for n, t in state.trials.items() if t.place is None}

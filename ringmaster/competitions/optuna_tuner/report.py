@@ -161,7 +161,6 @@ class ReportedTrials(GameTune):
     def _parameter_rows(
         self, surrogate: Surrogate | None, candidates: Sequence[dict[str, Any]]
     ) -> Listing:
-        """Return the values of the best candidates by parameter."""
         start = self.shown_values(self.start_values)
         best = candidates[0]["parameters"] if candidates else start
         shown = [row for row in candidates if row["trial"]][:SHOWN_VALUES]
@@ -396,7 +395,6 @@ def _surface(
     trials: Sequence[Trial],
     codes: Sequence[str],
 ) -> ChartGroup:
-    """Return the mean score over two parameters."""
     axes = sorted(i for i, p in enumerate(parameters) if p.code in codes)
     (columns, column_of), (rows, row_of) = (_cells(i, parameters[i], trials, _CELLS) for i in axes)
     members: dict[tuple[int | None, int | None], list[Trial]] = {}

@@ -74,11 +74,9 @@ class SearchedParameter(TunedParameter, frozen=True):
 
     @property
     def spacing(self) -> float:
-        """Distance of neighbouring values."""
         return self.step or super().spacing
 
     def canonical(self) -> dict[str, Any]:
-        """Return the arguments of Parameter(…) as JSON data."""
         data = super().canonical()
         if self.choices is not None:
             for name in _OF_NUMBERS:
@@ -88,7 +86,6 @@ class SearchedParameter(TunedParameter, frozen=True):
         return data
 
     def played_value(self, value: float) -> int | float:
-        """Return the nearest playable number."""
         if self.integer:
             return super().played_value(value)
         if self.step is not None:
@@ -113,7 +110,6 @@ class _Alternatives(SettingType):
 
 
 def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
-    """Return the parameter of a Parameter(…).  Raises SettingError."""
     given = {name: value for name, value in values.items() if name != "choices"}
     given["only_if"] = values["only_if"] or {}
     if values["choices"] is not None:
@@ -206,7 +202,6 @@ PARAMETER = CallOf(
 
 
 def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingError]:
-    """Return errors of the parameters as a whole."""
     errors = check_codes(parameters)
     #: Choices of the parameters above the one that is checked.
     above: dict[str, Choices] = {}
@@ -231,7 +226,6 @@ def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingErr
 
 
 def space_of(parameters: Sequence[SearchedParameter]) -> Space:
-    """Return the space of checked parameters."""
     places = {p.code: (i, p.choices) for i, p in enumerate(parameters)}
     dimensions = []
     for p in parameters:

@@ -46,7 +46,6 @@ class Trial(msgspec.Struct, omit_defaults=True):
 
     @property
     def games(self) -> int:
-        """Counted games."""
         return self.pairs.games
 
     @property
@@ -80,7 +79,6 @@ class OptunaState(GameTuneState):
     pairs: int = 0
 
     def in_order_of_end(self) -> list[tuple[int, Trial]]:
-        """Return the ended trials with their numbers."""
         ended = [(n, t) for n, t in self.trials.items() if t.place is not None]
         return sorted(ended, key=lambda item: item[1].place or 0)
 
@@ -95,7 +93,6 @@ class OptunaState(GameTuneState):
         return [ended[row] for row in surrogate.rows]
 
     def events(self) -> Iterable[Asked | Told]:
-        """Yield proposals and scores in their order."""
         ends = self.in_order_of_end()
         told = 0
         for number, trial in sorted(self.trials.items()):

@@ -203,7 +203,6 @@ class TuneCharts:
 
 
 def _summary(finding: Finding) -> str:
-    """Return the regression in words."""
     fit = finding.fit
     if not finding.shown.signal:
         return "no signal yet"

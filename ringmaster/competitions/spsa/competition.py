@@ -87,7 +87,6 @@ class SpsaCompetition(ReportedTune):
         return [*wrong_settings(self.values), *check_codes(self.declared)]
 
     def _use_tune(self, tune: Tune) -> None:
-        """Use a tune's tuner and settings from now on."""
         self._tune = tune
         self._state.history = tune.history
         self.tuner, self.schedule = tune.tuner, tune.schedule

@@ -113,7 +113,6 @@ class ReportedTune(GameTune):
         return data
 
     def _rows(self) -> tuple[dict[str, Any], ...]:
-        """Return the values of all columns for each parameter."""
         tuner, gains = self.tuner, self.schedule.gains
         k = tuner.counting.k(min(self._state.iterations + 1, self.schedule.iterations))
         R = [None] * len(tuner.theta) if gains is None else gains.R(k).tolist()
@@ -254,7 +253,6 @@ def _with_error(value: float, error: float) -> str:
 
 
 def _interval(shown: OptimumInterval | Fit) -> str:
-    """Return the interval of an optimum in words."""
     low, high = shown.low, shown.high
     return "unknown" if low is None or high is None else f"{low:.4g} to {high:.4g}"
 

@@ -58,7 +58,6 @@ class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only
 
     @classmethod
     def of(cls, parameter: TunedParameter) -> ParameterSettings:
-        """Return the learning part of a parameter."""
         return cls(**{name: getattr(parameter, name) for name in cls.__struct_fields__})
 
     def parameter(self) -> TunedParameter:
@@ -82,12 +81,10 @@ class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return [p for p in self.parameters if not p.frozen]
 
     def by_code(self) -> dict[str, ParameterSettings]:
-        """Return all parameters by code."""
         return {p.code: p for p in self.parameters}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> LearningSettings:
-        """Return the learning part of a control file's settings."""
         return cls(
             [ParameterSettings.of(p) for p in values["parameters"] if not p.not_used],
             {
@@ -151,7 +148,6 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 
     @classmethod
     def begin(cls, learning: LearningSettings) -> TuneHistory:
-        """Return the history of a new tune."""
         return cls(learning, [p.code for p in learning.parameters], [])
 
     @property
@@ -169,7 +165,6 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
         return {code: value for code, value in self.left.items() if code not in present}
 
     def space(self) -> Space:
-        """Return the space of the tuned parameters."""
         tuned = [p.parameter() for p in self.learning.tuned]
         starts = [p.clip(self.starts.get(p.code, p.start)) for p in tuned]
         return Space.of(
@@ -227,7 +222,6 @@ class SpsaState(GameTuneState):
 
     @property
     def method(self) -> str:
-        """Name of the method."""
         return str(self.history.learning.settings["method"])
 
     @property
@@ -366,7 +360,6 @@ class Tickets(msgspec.Struct, frozen=True):
     games: IterationGames
 
     def write(self, k: int, game: int, iteration: Iteration) -> Ticket:
-        """Return the ticket of a game."""
         ticket: Ticket = {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus}
         if iteration.size != 2:
             ticket["n"] = iteration.size

@@ -146,7 +146,6 @@ class CandidateTune(GameTune):
 
     @property
     def _tuned_code(self) -> str:
-        """The code of the tuned player."""
         player: str | None = self._given["player"]
         return CANDIDATE if player is None else player
 

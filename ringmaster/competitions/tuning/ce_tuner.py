@@ -67,7 +67,6 @@ class CeParameter(CandidateParameter, frozen=True, kw_only=True):
     initial_variance: float
 
     def canonical(self) -> dict[str, Any]:
-        """Return the arguments of Parameter(…), for the comparison of two runs."""
         names = ("code", "format", "option", "initial_variance", "transform")
         return {**{name: getattr(self, name) for name in names}, "initial_mean": self.start}
 
@@ -196,17 +195,14 @@ class CeTuner(GomillTune):
 
     @property
     def generation(self) -> int:
-        """The number of the present generation."""
         return self._state.generation
 
     @property
     def distribution(self) -> Distribution:
-        """The distribution of the present generation."""
         return self._state.distribution
 
     @property
     def elite(self) -> int:
-        """The number of elite candidates."""
         return elite_size(self.values["elite_proportion"], self._state.samples)
 
     def _begin_generation(self) -> None:

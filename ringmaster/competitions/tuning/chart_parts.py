@@ -37,7 +37,6 @@ def measured(x: float, points: float, games: float) -> tuple[float, float, float
 
 
 def rate_text(points: float, games: int) -> str:
-    """Return a share of points in words."""
     _, rate, low, high = measured(0.0, points, games)
     return f"{rate:.1f} % of {counted(games, 'game')} (95 %: {low:.1f} to {high:.1f} %)"
 
@@ -49,7 +48,6 @@ def number(value: float) -> str:
 
 
 def name_of(value: Any) -> str:
-    """Return the name of a value on an axis."""
     return number(value) if is_number(value) else str(value)
 
 
@@ -87,7 +85,6 @@ def parameter_chart(
 
 
 def on_axis(value: float, *, log: bool) -> float:
-    """Return a value's place on the axis of a chart."""
     return math.log10(value) if log else float(value)
 
 

@@ -369,7 +369,6 @@ class ClopTuner(CandidateTune):
         return [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
 
     def _rows(self) -> tuple[dict[str, Any], ...]:
-        """Return the values of all columns for each parameter."""
         findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
         rows = []
         for index, p in enumerate(self.parameters):

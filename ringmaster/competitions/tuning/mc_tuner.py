@@ -67,7 +67,6 @@ class McParameter(CandidateParameter, frozen=True, kw_only=True):
     split: int
 
     def canonical(self) -> dict[str, Any]:
-        """Return the arguments of Parameter(…), for the comparison of two runs."""
         names = ("code", "format", "option", "split")
         return {**{name: getattr(self, name) for name in names}, "scale": self.transform}
 

@@ -95,13 +95,11 @@ def wins_draws_losses(tallies: Iterable[Tally], opponent: str | None = None) -> 
 
 
 def results_text(tallies: Iterable[Tally], opponent: str | None = None) -> str:
-    """Return wins, draws and losses in words."""
     wins, draws, losses = wins_draws_losses(tallies, opponent)
     return f"wins {wins}, draws {draws}, losses {losses}"
 
 
 def results_data(tallies: Iterable[Tally], opponent: str | None = None) -> dict[str, int]:
-    """Return wins, draws and losses for `show --json`."""
     counts = wins_draws_losses(tallies, opponent)
     return dict(zip(("wins", "draws", "losses"), counts, strict=True))
 

@@ -256,7 +256,6 @@ class ParameterBinding:
         return transform is not None and not isinstance(transform, Choices)
 
     def _clashes(self) -> list[SettingError]:
-        """Return errors for wrong and conflicting bindings."""
         errors: list[SettingError] = []
         codes: dict[tuple[str, str], str] = {}
         base = self._base

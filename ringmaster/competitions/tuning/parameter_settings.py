@@ -44,19 +44,16 @@ class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
     """
 
     def text(self, value: Any) -> str:
-        """Return an engine parameter for reports."""
         if self.format is None or isinstance(value, FailedValue):
             return f"{self.code}: {value}"
         return fill(self.format, value)
 
 
 def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
-    """Return the parameter of a Parameter(…).  Raises SettingError."""
     return checked_parameter(TunedParameter, values)
 
 
 def wrong_argument(code: str, name: str, text: str, expected: str = "") -> SettingError:
-    """Return an error of an argument of Parameter(…)."""
     return SettingError((name,), f"parameter {code!r}: {text}", expected)
 
 
@@ -207,7 +204,6 @@ def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
 
 
 def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
-    """Return errors of the parameters as a whole."""
     codes = [p.code for p in parameters]
     errors = [
         SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")

@@ -132,7 +132,6 @@ class Tune(Competition):
 
     @property
     def start_values(self) -> ValuesByCode:
-        """The start values of all parameters."""
         return {p.code: p.played_value(p.start) for p in self.parameters}
 
     @abstractmethod
@@ -159,7 +158,6 @@ class Tune(Competition):
         """Return warnings about doubtful settings."""
 
     def _notices(self) -> list[str]:
-        """Return notices for the start of a run."""
         return self.closing.notices(self._standing())
 
     def _function_failures(self) -> list[SettingError]:
@@ -644,7 +642,6 @@ class GameTune(Tune):
         return msgspec.structs.replace(self._learn(ticket, result, line), halt=halt)
 
     def _line(self, ticket: Ticket, result: GameResult) -> str:
-        """Return a result's line for the display and the history."""
         return result_line(result, self._codes(ticket, self._name(ticket)))
 
     def _name(self, ticket: Ticket) -> str:

@@ -93,8 +93,7 @@ class SpsaCompetition(ReportedTune):
         learning = tune.history.learning
         declared = {p.code: p for p in self.parameters}
         self.tuned: tuple[TunedParameter, ...] = tuple(
-            declared[p.code] if learning == self._learning else p.parameter()
-            for p in learning.tuned
+            declared[p.code] if learning == self._learning else p for p in learning.tuned
         )
         #: Planned iterations.
         self.iterations = self.schedule.iterations

@@ -17,10 +17,10 @@ import numpy as np
 from ringmaster.competitions.competition import Trajectory
 from ringmaster.competitions.spsa.methods import Schedule, make_schedule
 from ringmaster.competitions.spsa.state import (
+    ARGUMENTS,
     LEARNING_SETTINGS,
     Iteration,
     LearningSettings,
-    ParameterSettings,
     SpsaState,
     Tickets,
     TuneHistory,
@@ -28,6 +28,7 @@ from ringmaster.competitions.spsa.state import (
 from ringmaster.competitions.tuning.parameter_settings import changed_arguments
 from ringmaster.errors import counted
 from ringmaster.model.jobs import Ticket, is_of_closing_match
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.results import GameResult
 from ringmaster.tuners.spsa.method import GainMethod
 from ringmaster.tuners.spsa.tuner import EstimateRule, Spsa
@@ -47,8 +48,9 @@ class Tune(msgspec.Struct, frozen=True):
 def make_tune(history: TuneHistory, estimate_rule: EstimateRule) -> Tune:
     """Return a tune without results.  Raises SettingError."""
     values = history.learning.values()
-    tuned = [p.parameter() for p in history.learning.tuned]
-    schedule = make_schedule(values, tuned, history.space(), tuple(history.earlier))
+    schedule = make_schedule(
+        values, history.learning.tuned, history.space(), tuple(history.earlier)
+    )
     tuner = Spsa(
         schedule.method,
         seed=values["seed"],
@@ -114,10 +116,10 @@ def _edited_history(now: Tune, learning: LearningSettings, issued: int) -> TuneH
     )
 
 
-def _rounded(value: float, parameter: ParameterSettings) -> float:
+def _rounded(value: float, parameter: TunedParameter) -> float:
     """Return a value to about a millionth of the parameter's range."""
     places = 6 - math.floor(math.log10(parameter.maximum - parameter.minimum))
-    return parameter.parameter().clip(round(value, places))
+    return parameter.clip(round(value, places))
 
 
 # the report of an edit
@@ -166,7 +168,7 @@ def _parameter_effects(was: Tune, now: Tune) -> Iterator[str]:
     for code in {**old, **new}:
         before, after = _value_text(was, code), _value_text(now, code)
         both = code in old and code in new
-        parts = changed_arguments(old[code], new[code], _ARGUMENTS) if both else []
+        parts = changed_arguments(old[code], new[code], ARGUMENTS) if both else []
         if results and any(part.startswith("start ") for part in parts):
             parts.append("only reports compare with the start")
         if before != after:
@@ -176,10 +178,6 @@ def _parameter_effects(was: Tune, now: Tune) -> Iterator[str]:
             parts.append(f"{after} stays")
         if parts:
             yield f"{code}: {'; '.join(parts)}"
-
-
-#: Fields of ParameterSettings whose changes are reported, in this order.
-_ARGUMENTS = ("minimum", "maximum", "c_end", "r_end", "step", "integer", "scale", "start")
 
 
 def _value_text(tune: Tune, code: str) -> str:

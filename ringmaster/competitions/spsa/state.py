@@ -20,7 +20,7 @@ from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.parameters import Scale, TunedParameter
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TIME_CONTROLS_STREAM, uniform, words
 from ringmaster.model.results import GameResult
 from ringmaster.tuners.space import Space
@@ -42,27 +42,17 @@ LEARNING_SETTINGS = (
 PlayedValues = list[int | float]
 
 
-class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The arguments of Parameter(…) that a tune learns by."""
+#: Arguments of Parameter(…) that a tune learns by; edits are reported in this order.
+ARGUMENTS = ("minimum", "maximum", "c_end", "r_end", "step", "integer", "scale", "start")
 
-    code: str
-    start: float
-    minimum: float
-    maximum: float
-    c_end: float | None = None
-    r_end: float | None = None
-    step: float | None = None
-    integer: bool = False
-    scale: Scale = "linear"
-    frozen: bool = False
+
+class ParameterSettings(TunedParameter, frozen=True, omit_defaults=True):
+    """A parameter with only the arguments that a tune learns by, as it is stored."""
 
     @classmethod
     def of(cls, parameter: TunedParameter) -> ParameterSettings:
-        return cls(**{name: getattr(parameter, name) for name in cls.__struct_fields__})
-
-    def parameter(self) -> TunedParameter:
-        """Return a parameter with these arguments only."""
-        return TunedParameter(**msgspec.structs.asdict(self))
+        learned_by = ("code", *ARGUMENTS, "frozen")
+        return cls(**{name: getattr(parameter, name) for name in learned_by})
 
 
 class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -101,7 +91,7 @@ class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
             **dict.fromkeys(LEARNING_SETTINGS),
             **self.settings,
             "annealing": annealing and AnnealingSettings(**annealing),
-            "parameters": tuple(p.parameter() for p in self.parameters),
+            "parameters": tuple(self.parameters),
         }
 
 
@@ -157,7 +147,7 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 
     def frozen_value(self, parameter: ParameterSettings) -> float:
         """Return the value of a frozen parameter: its last tuned value, or its start."""
-        return parameter.parameter().clip(self.left.get(parameter.code, parameter.start))
+        return parameter.clip(self.left.get(parameter.code, parameter.start))
 
     def removed(self) -> dict[str, float]:
         """Return the last values of parameters that left the control file, by code."""
@@ -165,10 +155,11 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
         return {code: value for code, value in self.left.items() if code not in present}
 
     def space(self) -> Space:
-        tuned = [p.parameter() for p in self.learning.tuned]
-        starts = [p.clip(self.starts.get(p.code, p.start)) for p in tuned]
         return Space.of(
-            [msgspec.structs.replace(p, start=s) for p, s in zip(tuned, starts, strict=True)]
+            [
+                msgspec.structs.replace(p, start=p.clip(self.starts.get(p.code, p.start)))
+                for p in self.learning.tuned
+            ]
         )
 
 

@@ -6,7 +6,6 @@ reference.  A closing match of the tuned against the start values may follow.
 
 from __future__ import annotations
 
-import functools
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -284,7 +283,34 @@ class SpsaCompetition(ReportedTune):
         return f"iteration {done:,} of {self.iterations:,}, {games}"
 
     def _course_of_tune(self) -> Callable[[History], Trajectory]:
-        return functools.partial(trajectory, self._state, self._tickets, self.values["estimate"])
+        return self._trajectory
+
+    def _trajectory(self, games: History) -> Trajectory:
+        """Return θ after every iteration, in order of completion.
+
+        A fresh tuner learns from all games so far under the settings of their time.
+        """
+        state, tickets = self._state, self._tickets
+        edits = list(state.edits)
+        #: The settings at the beginning, then after each edit.
+        learning = [*(edit.learning for edit in edits), state.history.learning]
+        tune = make_tune(TuneHistory.begin(learning.pop(0)), self.values["estimate"])
+        open_iterations: dict[int, Iteration] = {}
+        points = []
+        for ticket, result in games:
+            if is_of_closing_match(ticket) or result.outcome == "void":
+                continue
+            k = ticket["k"]
+            iteration = open_iterations.setdefault(k, tickets.iteration(ticket))
+            if not tickets.add(iteration, ticket, result):
+                continue
+            del open_iterations[k]
+            while edits and edits[0].completed == tune.tuner.iterations:
+                tune, _ = apply_edit(tune, learning.pop(0), edits.pop(0).issued)
+            codes = tune.history.codes
+            tickets.learn(tune.tuner, codes, ticket, iteration.result)
+            points.append((k, tuple(codes), array("d", tune.tuner.theta.tolist())))
+        return Trajectory("iteration", tuple(state.history.codes), points)
 
     def charts(self, history: History) -> list[ChartGroup]:
         most = min(MOST_DRAWN, MOST_VALUES // len(self.tuned))
@@ -494,41 +520,3 @@ def _gains(tune: Tune, iteration: int) -> dict[str, str]:
         gains = method.gains.R(k)
         texts = [f"{text}, R {R:.4g}" for text, R in zip(texts, gains, strict=True)]
     return dict(zip(tune.history.codes, texts, strict=True))
-
-
-# θ after every iteration
-
-
-def trajectory(
-    state: SpsaState,
-    tickets: Tickets,
-    estimate_rule: EstimateRule,
-    games: Iterable[tuple[Ticket, GameResult]],
-) -> Trajectory:
-    """Return θ after every iteration, in order of completion.
-
-    A fresh tuner learns from the games under the settings of their time.
-
-    state  of the tune after all `games`
-    """
-    edits = list(state.edits)
-    #: The settings at the beginning, then after each edit.
-    learning = [*(edit.learning for edit in edits), state.history.learning]
-    tune = make_tune(TuneHistory.begin(learning.pop(0)), estimate_rule)
-    open_iterations: dict[int, Iteration] = {}
-    points = []
-    for ticket, result in games:
-        if is_of_closing_match(ticket) or result.outcome == "void":
-            continue
-        k = ticket["k"]
-        if k not in open_iterations:
-            open_iterations[k] = tickets.iteration(ticket)
-        if not tickets.add(open_iterations[k], ticket, result):
-            continue
-        iteration = open_iterations.pop(k)
-        while edits and edits[0].completed == tune.tuner.iterations:
-            tune, _ = apply_edit(tune, learning.pop(0), edits.pop(0).issued)
-        codes = tune.history.codes
-        tickets.learn(tune.tuner, codes, ticket, iteration.result)
-        points.append((k, tuple(codes), array("d", tune.tuner.theta.tolist())))
-    return Trajectory("iteration", tuple(state.history.codes), points)

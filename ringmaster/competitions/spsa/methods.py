@@ -56,17 +56,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class AnnealingSettings(msgspec.Struct, frozen=True):
-    """Annealing(…) of a control file.
-
-    s, epsilon  factors at the first game, which fall to 1 over `games` games
-    """
-
-    s: float
-    epsilon: float
-    games: float
-
-
 class Schedule(msgspec.Struct, frozen=True):
     """The method of a tune, its gains and the number of its iterations.
 
@@ -191,8 +180,7 @@ def _make_gains(
     if name == "blog":
         s, epsilon, annealing = Annealing(), Annealing(), values["annealing"]
         if annealing is not None:
-            s = Annealing(annealing.s, annealing.games)
-            epsilon = Annealing(annealing.epsilon, annealing.games)
+            s, epsilon = (Annealing(annealing[f], annealing["games"]) for f in ("s", "epsilon"))
         mobility = values["epsilon"] * _arguments(parameters, "r_end", 1.0)
         return Blog(c_end, mobility, s, epsilon, space.least_c)
     alpha, gamma, A = values["alpha"], values["gamma"], values["A"]

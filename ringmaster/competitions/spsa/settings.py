@@ -15,7 +15,7 @@ from ringmaster.competitions.common_settings import (
     contradiction,
 )
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
+from ringmaster.competitions.spsa.methods import DEFAULTS
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents
@@ -85,7 +85,7 @@ ANNEALING = CallOf(
             "Games over which the factors fall exponentially to 1.",
         ),
     ),
-    lambda values, context: AnnealingSettings(**values),
+    lambda values, context: values,
 )
 
 

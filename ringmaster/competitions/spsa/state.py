@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
+from ringmaster.competitions.spsa.methods import DEFAULTS
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.jobs import Ticket
@@ -86,11 +86,9 @@ class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def values(self) -> dict[str, Any]:
         """Return the settings by name, None for settings that are not set."""
-        annealing = self.settings.get("annealing")
         return {
             **dict.fromkeys(LEARNING_SETTINGS),
             **self.settings,
-            "annealing": annealing and AnnealingSettings(**annealing),
             "parameters": tuple(self.parameters),
         }
 

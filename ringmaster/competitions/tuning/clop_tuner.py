@@ -335,9 +335,8 @@ class ClopTuner(CandidateTune):
     def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
         notes = self._results()
         if live:
-            return [
-                Listing(_PARAMETERS, self._live_rows()).table(self._work_done(), notes, live=True)
-            ]
+            tuned = tuple(row for row in self._rows() if not row["frozen"])
+            return [Listing(_PARAMETERS, tuned).table(self._work_done(), notes, live=True)]
         if len(self.tuner):
             weight, share = self.tuner.local()
             notes.append(
@@ -353,15 +352,6 @@ class ClopTuner(CandidateTune):
         lines = tuple(uninformative(self._own_tallies()))
         table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
         return [table, *([Text(lines)] if lines else [])]
-
-    def _live_rows(self) -> tuple[dict[str, Any], ...]:
-        # regions and signals take a while
-        estimate = self.tuner.estimate()
-        shown = [None] * len(self.tuned) if estimate is None else map(_estimate, estimate)
-        return tuple(
-            {"code": p.code, "range": _interval(p.minimum, p.maximum), "estimate_or_frozen": text}
-            for p, text in zip(self.tuned, shown, strict=True)
-        )
 
     def _results(self) -> list[str]:
         """Return the candidates' results against each opponent."""

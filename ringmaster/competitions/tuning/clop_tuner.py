@@ -333,7 +333,8 @@ class ClopTuner(CandidateTune):
         return f"{games}, {counted(self._samples, 'sample')}"
 
     def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
-        notes = self._results()
+        tallies = self._own_tallies()
+        notes = [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
         if live:
             tuned = tuple(row for row in self._rows() if not row["frozen"])
             return [Listing(_PARAMETERS, tuned).table(self._work_done(), notes, live=True)]
@@ -349,14 +350,9 @@ class ClopTuner(CandidateTune):
         rows = self._rows()
         if any(row["signal"] is False for row in rows):
             notes.append("signal not yet: the results show no effect of the parameter so far")
-        lines = tuple(uninformative(self._own_tallies()))
+        lines = tuple(uninformative(tallies))
         table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
         return [table, *([Text(lines)] if lines else [])]
-
-    def _results(self) -> list[str]:
-        """Return the candidates' results against each opponent."""
-        tallies = self._own_tallies()
-        return [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
 
     def _rows(self) -> tuple[dict[str, Any], ...]:
         findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))

@@ -43,9 +43,6 @@ from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
 
-#: Relative rounding error of equal estimates.
-_SAME = 1e-9
-
 NOTHING = "the tuned values are the start values: there is nothing to verify"
 
 
@@ -511,7 +508,7 @@ def _time_control_of_pair(weights: Mapping[str, float], pair: int) -> str:
 def _same(values: ValuesByCode, others: ValuesByCode) -> bool:
     """Return whether values are equal but for rounding."""
     return values.keys() == others.keys() and all(
-        math.isclose(value, others[code], rel_tol=_SAME) for code, value in values.items()
+        math.isclose(value, others[code], rel_tol=1e-9) for code, value in values.items()
     )
 
 

@@ -88,9 +88,7 @@ class Tune(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.declared: tuple[TunedParameter, ...] = values["parameters"]
-        #: Places of `parameters` in `declared`.
-        self._places = [i for i, p in enumerate(self.declared) if not p.not_used]
-        self.parameters = tuple(self.declared[place] for place in self._places)
+        self.parameters = tuple(p for p in self.declared if not p.not_used)
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
 
@@ -139,11 +137,7 @@ class Tune(Competition):
         """Return the present estimate of all parameters, as played."""
 
     def setup(self) -> Setup:
-        return Setup(
-            self._check_jobs(),
-            self._tuned_options(),
-            self._notices(),
-        )
+        return Setup(self._check_jobs(), self._tuned_options(), self._notices())
 
     @abstractmethod
     def _check_jobs(self) -> list[CheckJob]:
@@ -169,9 +163,10 @@ class Tune(Competition):
         index  in `parameters`
         value  on the tuner's scale
         """
-        played = self.parameters[index].played_value(value)
+        parameter = self.parameters[index]
         try:
-            return self._binding.value(self._places[index], played)
+            place = self.declared.index(parameter)
+            return self._binding.value(place, parameter.played_value(value))
         except SettingError as error:
             return FailedValue(f"[{error.path[-1]} fails at {value:g}]")
 
@@ -569,36 +564,32 @@ class GameTune(Tune):
         return self._code_of(self._own_side(ticket))
 
     def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        players: list[Player] = []
-        shown: list[dict[str, Any]] = []
-        texts: list[str] = []
-        stored = ticket
-        for side in self._sides(ticket):
-            if side == OPPONENT:
-                players.append(self.opponents[self._opponent(ticket)])
-                shown.append({})
-                texts.append("")
-                continue
-            values = self._side_values(ticket, side)
-            players.append(self._binding.player(side, values))
-            shown.append(self.shown_values(values))
-            texts.append(self._text_of(values))
-            if self.functions_stay and side == self._own_side(ticket):
-                stored = self._binding.with_transformed(ticket, values)
+        first, second = (self._side(ticket, side) for side in self._sides(ticket))
         opening = self._opening(ticket)
-        first, second = (player.at_time_control(ticket.get("tc", "")) for player in players)
+        if self.functions_stay:
+            own = self._side_values(ticket, self._own_side(ticket))
+            ticket = self._binding.with_transformed(ticket, own)
         return game_job(
             self,
             game_id,
             attempt,
-            (first, second),
+            (first[0], second[0]),
             self.settings,
-            stored,
+            ticket,
             self.book.pick(opening),
-            (shown[0], shown[1]),
+            (first[1], second[1]),
             round=opening + 1,
-            shown_parameters=(texts[0], texts[1]),
+            shown_parameters=(first[2], second[2]),
         )
+
+    def _side(self, ticket: Ticket, side: str) -> tuple[Player, dict[str, Any], str]:
+        """Return the player of a side with its shown values and their text."""
+        control = ticket.get("tc", "")
+        if side == OPPONENT:
+            return self.opponents[self._opponent(ticket)].at_time_control(control), {}, ""
+        values = self._side_values(ticket, side)
+        player = self._binding.player(side, values).at_time_control(control)
+        return player, self.shown_values(values), self._text_of(values)
 
     def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
         if is_of_closing_match(ticket) or not self.functions_stay:

@@ -108,21 +108,23 @@ def game_groups(games: int) -> list[tuple[int, int]]:
     return list(pairwise([*starts, games]))
 
 
-def results_chart(points: Sequence[float], opponents: str) -> Chart | None:
-    """Return the share of the points by groups of games, None for too few games.
+def results_charts(points: Sequence[float], players: str, opponents: str) -> ChartGroup:
+    """Return the share of the points by groups of games, no chart for too few games.
 
     points  of each game, 0 to 1
     """
     games = len(points)
+    text = f"Points of {players} by groups of games, with 95 % intervals."
     if games < FEWEST_OF_RATE:
-        return None
+        return ChartGroup("Results", (), text, "results")
     marks = [
         measured((first + end + 1) / 2, sum(points[first:end]), end - first)
         for first, end in game_groups(games)
     ]
     pieces = (Level("even", 50.0), Whiskers("points (95 %)", tuple(marks)))
     title, note = f"Points against {opponents}", rate_text(sum(points), games)
-    return Chart(title, pieces, "games", "points, %", note, (0.0, 100.0))
+    chart = Chart(title, pieces, "games", "points, %", note, (0.0, 100.0))
+    return ChartGroup("Results", (chart,), text, "results")
 
 
 def cells_of(

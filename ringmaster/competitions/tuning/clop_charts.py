@@ -18,7 +18,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     number,
     on_axis,
     parameter_chart,
-    results_chart,
+    results_charts,
     value_groups,
 )
 from ringmaster.model.report import (
@@ -82,9 +82,7 @@ def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[Chart
                 "estimates, by a fit to all games.",
             )
         )
-    if (results := results_chart(y.tolist(), opponents)) is not None:
-        text = "Points of the samples by groups of games, with 95 % intervals."
-        groups.append(ChartGroup("Results", (results,), text, "results"))
+    groups.append(results_charts(y.tolist(), "the samples", opponents))
     return [group for group in groups if group.charts]
 
 

@@ -19,7 +19,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     measured,
     name_of,
     rate_text,
-    results_chart,
+    results_charts,
     window_size,
 )
 from ringmaster.competitions.tuning.mc_tuner import McTuner, initial_of, points_of, share_of_best
@@ -118,17 +118,9 @@ class McCharts:
                 "The share of the games with each value, by groups of games.",
                 "trajectory",
             ),
-            ChartGroup(
-                "Tree",
-                (Tree("Most visited candidates", self._root(), self._tree_note()),),
-                "Shares are of the games of the node above.",
-                "tree",
-            ),
+            self._most_visited(),
+            results_charts(self._points.tolist(), "all candidates", self._tune.opponent.code),
         ]
-        results = results_chart(self._points.tolist(), self._tune.opponent.code)
-        if results is not None:
-            text = "Points of all candidates by groups of games, with 95 % intervals."
-            groups.append(ChartGroup("Results", (results,), text, "results"))
         return [group for group in groups if group.charts]
 
     # the best candidate
@@ -250,11 +242,16 @@ class McCharts:
 
     # the tree
 
-    def _root(self) -> TreeNode:
+    def _most_visited(self) -> ChartGroup:
         tree = self._tree
-        text = rate_text(tree.points, tree.games)
         children = self._nodes(tree.root, (), tree.games)
-        return TreeNode("all candidates", text, 1.0, children)
+        root = TreeNode("all candidates", rate_text(tree.points, tree.games), 1.0, children)
+        tried = sum(1 for games in tree.root.games if games)
+        note = f"{tried} of {tree.size} candidates tried"
+        if tried > BREADTHS[0]:
+            note += f", the first {BREADTHS[0]} are shown"
+        chart = Tree("Most visited candidates", root, note)
+        return ChartGroup("Tree", (chart,), "Shares are of the games of the node above.", "tree")
 
     def _nodes(self, family: Family, above: Path, games: int) -> tuple[TreeNode, ...]:
         """Return the most visited nodes of a family, with those below them.
@@ -274,11 +271,6 @@ class McCharts:
             # with an edited max_depth a node may have more games than the one above has below it
             nodes.append(TreeNode(self._tune.text(path), text, min(1.0, visits / games), children))
         return tuple(nodes)
-
-    def _tree_note(self) -> str:
-        tried = sum(1 for games in self._tree.root.games if games)
-        note = f"{tried} of {self._tree.size} candidates tried"
-        return note if tried <= BREADTHS[0] else f"{note}, the first {BREADTHS[0]} are shown"
 
 
 def _best(tree: Ucb) -> tuple[int, Path, tuple[float, float]]:

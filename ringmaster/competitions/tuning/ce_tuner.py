@@ -62,8 +62,6 @@ PROBED_DEVIATIONS, PROBED_STEPS, PROBED_CANDIDATES = 4, 8, 1000
 
 
 class CeParameter(CandidateParameter, frozen=True, kw_only=True):
-    """A Parameter(…) of a ce_tuner control file."""
-
     initial_variance: float
 
     def canonical(self) -> dict[str, Any]:
@@ -122,8 +120,6 @@ class State(GameTuneState, kw_only=True):
 
 
 class CeTuner(GomillTune):
-    """The `ce_tuner` competition type."""
-
     type_name: ClassVar[str] = "ce_tuner"
     _state: State
     parameters: tuple[CeParameter, ...]

@@ -150,7 +150,6 @@ class ClosingMatches:
 
     @property
     def has_openings(self) -> bool:
-        """Return whether the games of a match have openings."""
         return not self._book.lacks_openings()
 
     def opponents(self) -> list[Player]:

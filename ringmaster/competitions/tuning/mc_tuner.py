@@ -121,8 +121,6 @@ _COLUMNS = (
 
 
 class McTuner(GomillTune):
-    """The `mc_tuner` competition type."""
-
     type_name: ClassVar[str] = "mc_tuner"
     _state: State
     parameters: tuple[McParameter, ...]
@@ -252,7 +250,6 @@ class McTuner(GomillTune):
         return {code: samples[place] for code, samples, place in row}
 
     def text(self, path: Path) -> str:
-        """Return a node's engine parameters for reports."""
         return self.formatted(self.engine(path))
 
     def _steps(self, path: Path) -> str:

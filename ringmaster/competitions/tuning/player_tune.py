@@ -257,7 +257,6 @@ class Tune(Competition):
         """Number of games of the tune that count."""
 
     def _own_tallies(self) -> Iterable[Tally]:
-        """Return the tallies of the tune's own games."""
         return ()
 
     def _contestant(self, player: Player) -> Contestant:
@@ -300,7 +299,6 @@ class Tune(Competition):
         return f"{state}; gain not measured{following}"
 
     def _match_verdict(self, match: MatchResult) -> str:
-        """Return the verdict on a closing match with games."""
         against = "start" if self.closing.against_start else match.players[1]
         head = "Tuned" if self.is_tuned else "Tuned so far"
         estimate = match.estimate

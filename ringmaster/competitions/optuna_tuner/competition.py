@@ -74,8 +74,6 @@ class OptunaTuner(ReportedTrials):
         #: Trials in progress.
         self._running = {n: t for n, t in state.trials.items() if t.place is None}
         self._study: Study | None = None
-        #: Events that the study has not got yet.
-        self._news: list[Told] = []
         #: Estimates by the first ended trials; reports need those of two numbers.
         self._by_first = functools.lru_cache(2)(functools.partial(state.surrogate, self.space))
 
@@ -187,10 +185,6 @@ class OptunaTuner(ReportedTrials):
             return Trial(self.space.start())
         if self._study is None:
             self._study = Study(self.space, self.values["seed"], self._state.events())
-        else:
-            for told in self._news:
-                self._study.tell(told)
-        self._news.clear()
         try:
             asked: Asked = self._study.ask(number, self.values["sampler"], self._accepts)
         except Refused:
@@ -236,13 +230,8 @@ class OptunaTuner(ReportedTrials):
         number = ticket["t"]
         trial = state.trials.get(number)
         if trial is None:
-            trial = state.trials[number] = Trial(
-                list(ticket["p"]),
-                ticket["a"],
-                ticket.get("s"),
-                ticket.get("f", 0),
-                ticket.get("b"),
-            )
+            asked = ticket.get("s"), ticket.get("f", 0), ticket.get("b")
+            trial = state.trials[number] = Trial(list(ticket["p"]), ticket["a"], *asked)
         if trial.place is None:
             self._running[number] = trial
         if ticket["g"] >= trial.issued:
@@ -286,7 +275,7 @@ class OptunaTuner(ReportedTrials):
         state.ended += 1
         del self._running[number]
         if self._study is not None:
-            self._news.append(Told(number, trial.score))
+            self._study.tell(Told(number, trial.score))
         shown = self.shown_values(self._by_code(trial.values)).items()
         values = ", ".join(f"{code} {value}" for code, value in shown)
         return [f"trial {number}: {trial.score:.3f} in {counted(trial.games, 'game')}; {values}"]

@@ -63,17 +63,15 @@ def value_groups(
     import numpy as np
 
     distinct, place = np.unique(values, return_inverse=True)
-    weight = np.bincount(place, weights, len(distinct))
-    least, open_weight = weight.sum() / most * (1 - 1e-9), 0.0
-    groups = np.zeros(len(distinct), dtype=np.intp)
-    group = 0
-    for i, more in enumerate(weight.tolist()):
-        groups[i] = group
-        open_weight += more
-        if open_weight >= least:
-            group, open_weight = group + 1, 0.0
-    # the rest belongs to the group before
-    return np.minimum(groups, max(group - 1, 0))[place]
+    summed = np.cumsum(np.bincount(place, weights))
+    least, full = summed[-1] / most * (1 - 1e-9), 0.0
+    #: The last distinct value of each group.
+    ends: list[int] = []
+    while full + least <= summed[-1]:
+        ends.append(int(np.searchsorted(summed, full + least)))
+        full = summed[ends[-1]]
+    # the rest belongs to the last group
+    return np.searchsorted(ends[:-1], np.arange(len(distinct)))[place]
 
 
 def parameter_chart(

@@ -31,11 +31,12 @@ from ringmaster.competitions.spsa.state import (
     Iteration,
     IterationGames,
     LearningSettings,
+    Side,
     SpsaState,
-    Tickets,
     TuneHistory,
     ValueGrid,
     ValueOrder,
+    draw_time_control,
 )
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tuning.chart_parts import closing_charts
@@ -104,7 +105,6 @@ class SpsaCompetition(ReportedTune):
         self.iterations = self.schedule.iterations
         self._schedule = IterationGames(self.pairing, learning.settings["games_per_iteration"])
         self._grid = ValueGrid(self.tuned, self.schedule.least_c())
-        self._tickets = Tickets(tune.history, self._schedule)
 
     def _value_order(self) -> ValueOrder:
         history = self._state.history
@@ -193,7 +193,7 @@ class SpsaCompetition(ReportedTune):
         k, game = state.next_iteration, state.next_game
         iteration = state.open.get(str(k)) or self._begin(k)
         game_id = IterationGames(self.pairing, iteration.size).game_id(k, game, self.iterations)
-        ticket = self._tickets.write(k, game, iteration)
+        ticket = iteration.ticket(k, game)
         if len(self.opponents) > 1:
             ticket["r"] = self._opponent_cycle[self._opening(ticket) % len(self._opponent_cycle)]
         return self._issue(game_id, ticket)
@@ -205,26 +205,30 @@ class SpsaCompetition(ReportedTune):
             self._grid.round(perturbation.minus.tolist()),
             size=self._schedule.size,
             layout=len(self._state.history.layouts) - 1,
-            time_control=self._tickets.draw_time_control(k),
+            time_control=draw_time_control(self._state.history.learning.settings, k),
         )
 
     def _opening(self, ticket: Ticket) -> int:
         before = self.tuner.counting.games_before(ticket["k"])
         return self._schedule.opening(before + int(ticket["g"]))
 
-    def _sides(self, ticket: Ticket) -> tuple[str, str]:
-        return self._tickets.sides(ticket)
+    def _sides(self, ticket: Ticket) -> tuple[Side, Side]:
+        games = IterationGames(self.pairing, ticket.get("n", 2))
+        return games.sides(ticket["k"], ticket["g"])
 
     def _side_values(self, ticket: Ticket, side: str) -> ValuesByCode:
         return self._add_missing(self._described_values(ticket, side))
 
     def _described_values(self, ticket: Ticket, side: str) -> ValuesByCode:
-        return self._tickets.values_by_code(ticket, side)
+        # the parameters that the tune had, in their order of arrival
+        history, values = self._state.history, ticket["p" if side == "+" else "m"]
+        by_code = history.layouts[ticket.get("l", 0)].by_code(values)
+        return {code: by_code[code] for code in history.slots if code in by_code}
 
     def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state
         k, game = ticket["k"], ticket["g"]
-        iteration = state.open.setdefault(str(k), self._tickets.iteration(ticket))
+        iteration = state.open.setdefault(str(k), Iteration.of(ticket))
         if (k, game) >= (state.next_iteration, state.next_game):
             following = (k, game + 1) if game + 1 < iteration.size else (k + 1, 0)
             state.next_iteration, state.next_game = following
@@ -236,17 +240,40 @@ class SpsaCompetition(ReportedTune):
         state = self._state
         k = ticket["k"]
         iteration = state.open[str(k)]
-        if not self._tickets.add(iteration, ticket, result):
+        if not self._complete(iteration, ticket, result):
             return Reaction(line)
         del state.open[str(k)]
         codes = state.history.codes
-        self._tickets.learn(self.tuner, codes, ticket, iteration.result)
+        self._tell(self.tuner, codes, ticket, iteration.result)
         state.iterations = self.tuner.iterations
         theta = zip(codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
         note = f"iteration {k}: W-L {iteration.result:+g}; {values}"
         # a closing match that begins now is of these values
         return Reaction(line, notes=(note,), save=self.is_tuned)
+
+    def _complete(self, iteration: Iteration, ticket: Ticket, result: GameResult) -> bool:
+        """Count a game of an iteration.  Return whether it was the last one."""
+        games = IterationGames(self.pairing, iteration.size)
+        iteration.result += games.gain(self._sides(ticket), result.points(0))
+        iteration.games += 1
+        return iteration.games == iteration.size
+
+    def _tell(self, tuner: Spsa, codes: Sequence[str], ticket: Ticket, result: float) -> None:
+        """Let a tuner of these parameters learn from a complete iteration.
+
+        ticket  of a game of the iteration
+        result  W − L of θ⁺ in all its games
+        """
+        # two games against a reference equal one of θ⁺ against θ⁻
+        games = ticket.get("n", 2) / (1 if self.pairing == "self_play" else 2)
+        plus, minus = self._both_sides(ticket, codes)
+        tuner.tell(ticket["k"], plus, minus, result, games)
+
+    def _both_sides(self, ticket: Ticket, codes: Sequence[str]) -> list[Sequence[float]]:
+        """Return θ⁺ and θ⁻ in the order of some codes, NaN for a parameter that was not tuned."""
+        layout = self._state.history.layouts[ticket.get("l", 0)]
+        return [layout.in_order(codes, ticket[side]) for side in "pm"]
 
     # state
 
@@ -290,7 +317,7 @@ class SpsaCompetition(ReportedTune):
 
         A fresh tuner learns from all games so far under the settings of their time.
         """
-        state, tickets = self._state, self._tickets
+        state = self._state
         edits = list(state.edits)
         #: The settings at the beginning, then after each edit.
         learning = [*(edit.learning for edit in edits), state.history.learning]
@@ -301,14 +328,14 @@ class SpsaCompetition(ReportedTune):
             if is_of_closing_match(ticket) or result.outcome == "void":
                 continue
             k = ticket["k"]
-            iteration = open_iterations.setdefault(k, tickets.iteration(ticket))
-            if not tickets.add(iteration, ticket, result):
+            iteration = open_iterations.setdefault(k, Iteration.of(ticket))
+            if not self._complete(iteration, ticket, result):
                 continue
             del open_iterations[k]
             while edits and edits[0].completed == tune.tuner.iterations:
                 tune, _ = apply_edit(tune, learning.pop(0), edits.pop(0).issued)
             codes = tune.history.codes
-            tickets.learn(tune.tuner, codes, ticket, iteration.result)
+            self._tell(tune.tuner, codes, ticket, iteration.result)
             points.append((k, tuple(codes), array("d", tune.tuner.theta.tolist())))
         return Trajectory("iteration", tuple(state.history.codes), points)
 
@@ -328,8 +355,8 @@ class SpsaCompetition(ReportedTune):
                 matches.record_result(played.matchup, played.players[0], played.pair, result)
             elif result.outcome != "void":
                 # `describe` takes several times as long
-                sides = self._tickets.sides(ticket)
-                plus, minus = self._tickets.values(ticket, codes)
+                sides = self._sides(ticket)
+                plus, minus = self._both_sides(ticket, codes)
                 side = "+" if "+" in sides else "-"
                 own, other = (plus, minus) if side == "+" else (minus, plus)
                 score = 2 * result.points(sides.index(side)) - 1

@@ -22,9 +22,7 @@ from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TIME_CONTROLS_STREAM, uniform, words
-from ringmaster.model.results import GameResult
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.spsa.tuner import Spsa
 
 #: Top-level settings that decide how a tune learns; edits are reported in this order.
 LEARNING_SETTINGS = (
@@ -164,6 +162,14 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 class Iteration(msgspec.Struct, omit_defaults=True):
     """An iteration in progress.
 
+    The ticket of a game has the values of both sides:
+
+    k  the iteration                      g  the game's number in it, from 0
+    p, m  values of θ⁺ and θ⁻             n  games of the iteration, if not 2
+    l  the layout of the values, if not 0
+    tc  the time control, with the setting `time_controls`
+    r  the code of the opponent, if there are several
+
     plus, minus  the values of both sides, in the order of its layout
     result       W − L of θ⁺ so far
     games        completed games, of `size`
@@ -178,6 +184,23 @@ class Iteration(msgspec.Struct, omit_defaults=True):
     size: int = 2
     layout: int = 0
     time_control: str = ""
+
+    @classmethod
+    def of(cls, ticket: Ticket) -> Iteration:
+        """Return a game's iteration without any result."""
+        size, layout, control = ticket.get("n", 2), ticket.get("l", 0), ticket.get("tc", "")
+        return cls(ticket["p"], ticket["m"], size=size, layout=layout, time_control=control)
+
+    def ticket(self, k: int, game: int) -> Ticket:
+        """Return the ticket of a game, without its opponent."""
+        ticket: Ticket = {"k": k, "g": game, "p": self.plus, "m": self.minus}
+        if self.size != 2:
+            ticket["n"] = self.size
+        if self.layout:
+            ticket["l"] = self.layout
+        if self.time_control:
+            ticket["tc"] = self.time_control
+        return ticket
 
 
 class Edit(msgspec.Struct):
@@ -331,81 +354,9 @@ def _step_bounds(parameter: TunedParameter, scale: int) -> tuple[int, int]:
     return low, max(low, high)
 
 
-class Tickets(msgspec.Struct, frozen=True):
-    """Writes and reads the tickets of a tune.
-
-    A ticket identifies a game and holds the values of both sides:
-
-    k  the iteration                      g  the game's number in it, from 0
-    p, m  values of θ⁺ and θ⁻             n  games of the iteration, if not 2
-    l  the layout of the values, if not 0
-    tc  the time control, with the setting `time_controls`
-    r  the code of the opponent, if there are several
-
-    games  of new iterations
-    """
-
-    history: TuneHistory
-    games: IterationGames
-
-    def write(self, k: int, game: int, iteration: Iteration) -> Ticket:
-        ticket: Ticket = {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus}
-        if iteration.size != 2:
-            ticket["n"] = iteration.size
-        if iteration.layout:
-            ticket["l"] = iteration.layout
-        if iteration.time_control:
-            ticket["tc"] = iteration.time_control
-        return ticket
-
-    def draw_time_control(self, k: int) -> str:
-        """Return the time control of an iteration, drawn by weight; "" without any."""
-        settings = self.history.learning.settings
-        weights: dict[str, float] = settings.get("time_controls", {"": 1.0})
-        bounds = list(accumulate(weights.values()))
-        place = uniform(words(settings["seed"], TIME_CONTROLS_STREAM, k, 1)[0])
-        return list(weights)[bisect(bounds, place * bounds[-1])]
-
-    def iteration(self, ticket: Ticket) -> Iteration:
-        """Return a game's iteration without any result."""
-        size, layout, control = ticket.get("n", 2), ticket.get("l", 0), ticket.get("tc", "")
-        return Iteration(ticket["p"], ticket["m"], size=size, layout=layout, time_control=control)
-
-    def sides(self, ticket: Ticket) -> tuple[Side, Side]:
-        """Return the sides of a game, first mover first."""
-        games = IterationGames(self.games.pairing, ticket.get("n", 2))
-        return games.sides(ticket["k"], ticket["g"])
-
-    def values_by_code(self, ticket: Ticket, side: str) -> ValuesByCode:
-        """Return the values of θ⁺ or θ⁻ by code.
-
-        They cover the parameters that the tune had when the game was issued, in their
-        order of arrival.
-        """
-        values = ticket["p" if side == "+" else "m"]
-        by_code = self.history.layouts[ticket.get("l", 0)].by_code(values)
-        return {code: by_code[code] for code in self.history.slots if code in by_code}
-
-    def add(self, iteration: Iteration, ticket: Ticket, result: GameResult) -> bool:
-        """Count a game of an iteration.  Return whether it was the last one."""
-        iteration.result += self.games.gain(self.sides(ticket), result.points(0))
-        iteration.games += 1
-        return iteration.games == iteration.size
-
-    def learn(self, tuner: Spsa, codes: Sequence[str], ticket: Ticket, result: float) -> None:
-        """Let a tuner of these parameters learn from a complete iteration.
-
-        ticket  of a game of the iteration
-        result  W − L of θ⁺ in all its games
-        """
-        plus, minus = self.values(ticket, codes)
-        # two games against a reference equal one of θ⁺ against θ⁻
-        games = ticket.get("n", 2) / (1 if self.games.pairing == "self_play" else 2)
-        tuner.tell(ticket["k"], plus, minus, result, games)
-
-    def values(
-        self, ticket: Ticket, codes: Sequence[str]
-    ) -> tuple[Sequence[float], Sequence[float]]:
-        """Return θ⁺ and θ⁻ in the order of some codes, NaN for a parameter that was not tuned."""
-        layout = self.history.layouts[ticket.get("l", 0)]
-        return layout.in_order(codes, ticket["p"]), layout.in_order(codes, ticket["m"])
+def draw_time_control(settings: Mapping[str, Any], k: int) -> str:
+    """Return the time control of an iteration, drawn by weight; "" without any."""
+    weights: dict[str, float] = settings.get("time_controls", {"": 1.0})
+    bounds = list(accumulate(weights.values()))
+    place = uniform(words(settings["seed"], TIME_CONTROLS_STREAM, k, 1)[0])
+    return list(weights)[bisect(bounds, place * bounds[-1])]

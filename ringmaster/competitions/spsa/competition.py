@@ -254,10 +254,15 @@ class SpsaCompetition(ReportedTune):
 
     def _complete(self, iteration: Iteration, ticket: Ticket, result: GameResult) -> bool:
         """Count a game of an iteration.  Return whether it was the last one."""
-        games = IterationGames(self.pairing, iteration.size)
-        iteration.result += games.gain(self._sides(ticket), result.points(0))
+        side, score = self._score(ticket, result)
+        iteration.result += score if side == "+" else -score
         iteration.games += 1
         return iteration.games == iteration.size
+
+    def _score(self, ticket: Ticket, result: GameResult) -> tuple[str, float]:
+        """Return a side of the tune and its score: 1, 0 or −1 for a win, draw or loss."""
+        side = self._own_side(ticket)
+        return side, 2 * result.points(self._sides(ticket).index(side)) - 1
 
     def _tell(self, tuner: Spsa, codes: Sequence[str], ticket: Ticket, result: float) -> None:
         """Let a tuner of these parameters learn from a complete iteration.
@@ -355,12 +360,10 @@ class SpsaCompetition(ReportedTune):
                 matches.record_result(played.matchup, played.players[0], played.pair, result)
             elif result.outcome != "void":
                 # `describe` takes several times as long
-                sides = self._sides(ticket)
                 plus, minus = self._both_sides(ticket, codes)
-                side = "+" if "+" in sides else "-"
+                side, score = self._score(ticket, result)
                 own, other = (plus, minus) if side == "+" else (minus, plus)
-                score = 2 * result.points(sides.index(side)) - 1
-                tune.add(own, None if "=" in sides else other, score)
+                tune.add(own, None if self.opponents else other, score)
         return [*tune.charts(), *closing_charts(matches)]
 
 

@@ -280,15 +280,6 @@ class IterationGames(msgspec.Struct, frozen=True):
         couples_before = ((iteration - 1) * self.size + game) // 2
         return ("=", side) if couples_before % 2 else (side, "=")
 
-    def gain(self, sides: tuple[Side, Side], points: float) -> float:
-        """Return a game's contribution to W − L of θ⁺ against θ⁻: 1, 0 or −1.
-
-        points  of the first mover: 1, ½ or 0
-        """
-        own = sides[0] if sides[0] != "=" else sides[1]
-        won = 2 * points - 1 if sides[0] != "=" else 1 - 2 * points
-        return won if own == "+" else -won
-
     def game_id(self, iteration: int, game: int, iterations: int) -> str:
         """Return a game's id; ids sort in order of issue."""
         number = f"{iteration:0{len(str(iterations))}d}"

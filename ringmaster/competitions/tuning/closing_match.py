@@ -108,7 +108,7 @@ class ClosingMatches:
         self._own_book = self._separate_book()
         self._book = self._own_book or book
         if self.settings is not None:
-            self._players(self._start, self._start)  # checks them
+            self._players(self._start)  # checks them
 
     def _mixed(self, settings: VerifySettings) -> VerifySettings:
         """Return settings with the tune's `time_controls`, and a pair for each, unless they have
@@ -191,16 +191,13 @@ class ClosingMatches:
         code = self._values["player"]
         return f"{code}:tuned", f"{code}:{START}" if against == START else against
 
-    def _players(self, tuned: ValuesByCode, start: ValuesByCode | None) -> tuple[Player, Player]:
-        """Return both sides, the tuned one first.  Raises SettingError.
-
-        start  values of the other side, if it is the tuned player as well
-        """
+    def _players(self, tuned: ValuesByCode) -> tuple[Player, Player]:
+        """Return both sides, the tuned one first.  Raises SettingError."""
         settings = self.settings or self._default
         first = limited(self._candidate(":tuned", tuned), settings)
-        if start is None or settings.against != START:
+        if settings.against != START:
             return first, self._opponent(settings)
-        return first, limited(self._candidate(f":{START}", start), settings)
+        return first, limited(self._candidate(f":{START}", self._start), settings)
 
     def _opponent(self, settings: VerifySettings) -> Player:
         """Return the opponent from the control file.  Raises SettingError."""
@@ -211,9 +208,8 @@ class ClosingMatches:
 
     def players(self, ticket: Ticket) -> tuple[Player, Player]:
         """Return the players of a game, the first mover first."""
-        match = self._match(ticket)
-        first, second = self._players(match.tuned, match.start)
-        first, second = (p.at_time_control(ticket.get("tc", "")) for p in (first, second))
+        players = self._players(self._match(ticket).tuned)
+        first, second = (p.at_time_control(ticket.get("tc", "")) for p in players)
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
@@ -283,7 +279,7 @@ class ClosingMatches:
 
     def _append_matchup(self, match: Match) -> Matchup:
         tally = match.tally
-        first, second = self._players(self._start, self._start)
+        first, second = self._players(self._start)
         if match.by_time_control:
             first, second = (msgspec.structs.replace(p, time_control=None) for p in (first, second))
         matchup = Matchup(
@@ -382,7 +378,7 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        both = self._players(self._start, self._start)
+        both = self._players(self._start)
         line = expected_repeats(both, self._book.size, settings.games, 2, " of the closing match")
         lines = [line] if line else []
         if standing.due and self.nothing(standing):

@@ -318,10 +318,6 @@ class GomillTune(CandidateTune):
         players = CANDIDATE, self.opponent.code
         return next(iter(self._own_tallies()), Tally(players))
 
-    @property
-    def _games(self) -> int:
-        return self.tally.completed
-
 
 def as_data(engine: Mapping[str, Any]) -> dict[str, Any]:
     """Return engine parameters, which may be of any type, as JSON data."""

@@ -100,14 +100,10 @@ def _only_more(before: Any, now: Any) -> str:
 
 
 class State(GameTuneState, kw_only=True):
-    """The state of the tuner.
+    """The state of the tuner; its lists are of the present generation's candidates.
 
-    codes       of the parameters
-    samples     candidates of a generation
-    distribution  of the present generation
+    samples     number of candidates of a generation
     generation  from 0; at the end the number of generations
-    points, games  of the present generation's candidates
-    issued      issued games by candidate
     """
 
     codes: list[str]

@@ -159,17 +159,11 @@ _PARAMETERS = (
 
 
 class State(GameTuneState, kw_only=True):
-    """The state of the tuner.
-
-    codes     of the tuned parameters
-    tuner     see `Clop.state`
-    next      number of the next game
-    sample    number of the last sample issued, and its places
-    """
-
     codes: list[str]
     tuner: dict[str, Any] = msgspec.field(default_factory=dict)
+    #: Number of the next game.
     next: int = 0
+    #: Number of the last sample issued, and its places.
     sample: tuple[int, list[int]] = (-1, [])
 
 

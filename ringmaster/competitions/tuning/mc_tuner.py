@@ -97,16 +97,10 @@ PARAMETER = CallOf(
 
 
 class State(GameTuneState, kw_only=True):
-    """The state of the tuner.
-
-    codes     of the parameters
-    splits    of the parameters
-    next      number of the next game; void games use up their numbers
-    """
-
     codes: list[str]
     splits: list[int]
     tree: dict[str, Any] = msgspec.field(default_factory=dict)
+    #: Number of the next game; void games use up their numbers.
     next: int = 0
 
 

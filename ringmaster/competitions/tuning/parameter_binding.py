@@ -221,7 +221,11 @@ class ParameterBinding:
                 and msgspec.structs.replace(other, options=player.options) == player
                 for other in others
             ):
-                changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
+                changed = (
+                    {k: v for k, v in other.options.items() if player.options.get(k) != v}
+                    for other in others
+                )
+                changes.append(OptionChange(code, tuple(changed)))
         return TunedOptions(check, tuple(changes), tuple(idle))
 
     def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
@@ -401,8 +405,3 @@ def _command(template: str, value: OptionValue) -> str:
     if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
         template += " %s"
     return template % (value,)
-
-
-def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:
-    was = base.options
-    return {k: v for k, v in player.options.items() if k not in was or was[k] != v}

@@ -78,11 +78,10 @@ class OptunaTuner(ReportedTrials):
         self._by_first = functools.lru_cache(2)(functools.partial(state.surrogate, self.space))
 
     def _wrong_settings(self) -> Iterable[SettingError]:
-        wrong = check_parameters(self.parameters)
-        if not wrong:
-            self.space = space_of(self.parameters)
-            wrong += check_sampler(self.values["sampler"], self.space)
-        return wrong
+        if wrong := list(check_parameters(self.parameters)):
+            return wrong
+        self.space = space_of(self.parameters)
+        return check_sampler(self.values["sampler"], self.space)
 
     # values
 

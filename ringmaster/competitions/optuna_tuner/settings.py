@@ -201,8 +201,8 @@ PARAMETER = CallOf(
 )
 
 
-def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingError]:
-    errors = check_codes(parameters)
+def check_parameters(parameters: Sequence[SearchedParameter]) -> Iterator[SettingError]:
+    yield from check_codes(parameters)
     #: Choices of the parameters above the one that is checked.
     above: dict[str, Choices] = {}
     for i, p in enumerate(parameters):
@@ -212,17 +212,15 @@ def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingErr
             if code not in above:
                 expected = nearest(code, list(above)) if above else "such a parameter"
                 text = f"{head}, which is not a parameter with choices above it"
-                errors.append(SettingError(path, text, expected))
+                yield SettingError(path, text, expected)
                 continue
             known = ", ".join(map(repr, above[code].choices))
-            errors += [
-                SettingError(path, f"{head}, which never is {shown(value)}", f"one of {known}")
-                for value in wanted
-                if above[code].index(value) is None
-            ]
+            for value in wanted:
+                if above[code].index(value) is None:
+                    text = f"{head}, which never is {shown(value)}"
+                    yield SettingError(path, text, f"one of {known}")
         if p.choices is not None:
             above[p.code] = p.choices
-    return errors
 
 
 def space_of(parameters: Sequence[SearchedParameter]) -> Space:

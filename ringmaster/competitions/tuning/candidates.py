@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -169,17 +169,11 @@ class CandidateTune(GameTune):
         player = self._tuned_code
         return player if player == CANDIDATE else f"{player}:{CANDIDATE}"
 
-    def _wrong_settings(self) -> list[SettingError]:
-        errors = check_codes(self.declared)
+    def _wrong_settings(self) -> Iterator[SettingError]:
+        yield from check_codes(self.declared)
         if self._candidate in self.opponents:
-            errors.append(
-                SettingError(
-                    ("opponent",),
-                    f"{self._candidate!r} is the code of the candidates",
-                    "another code for this player",
-                )
-            )
-        return errors
+            text = f"{self._candidate!r} is the code of the candidates"
+            yield SettingError(("opponent",), text, "another code for this player")
 
     def _wants(self, number: int) -> bool:
         """Return whether the setting `number_of_games` allows the game with this number."""

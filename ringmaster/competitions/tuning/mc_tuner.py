@@ -7,7 +7,7 @@ most games to the winning candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -178,27 +178,16 @@ class McTuner(GomillTune):
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
 
-    def _wrong_settings(self) -> list[SettingError]:
-        errors = super()._wrong_settings()
+    def _wrong_settings(self) -> Iterator[SettingError]:
+        yield from super()._wrong_settings()
         komi = self.values["komi"]
         if self._game == "go" and komi is not None and komi % 1 == 0:
-            errors.append(
-                SettingError(
-                    ("komi",),
-                    f"{komi:g} is a whole number, so games may end in jigo",
-                    "a fractional number such as 7.5",
-                )
-            )
+            text = f"{komi:g} is a whole number, so games may end in jigo"
+            yield SettingError(("komi",), text, "a fractional number such as 7.5")
         candidates = math.prod(p.split for p in self.parameters)
         if candidates > MOST_CANDIDATES:
-            errors.append(
-                SettingError(
-                    ("parameters",),
-                    f"the splits make {candidates:,} candidates",
-                    f"at most {MOST_CANDIDATES:,}",
-                )
-            )
-        return errors
+            text = f"the splits make {candidates:,} candidates"
+            yield SettingError(("parameters",), text, f"at most {MOST_CANDIDATES:,}")
 
     def _first_samples(self, index: int) -> list[Any]:
         """Return a parameter's values in the first generation.

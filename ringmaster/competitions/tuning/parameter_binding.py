@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +259,7 @@ class ParameterBinding:
         transform = parameter.transform
         return transform is not None and not isinstance(transform, Choices)
 
-    def _clashes(self) -> list[SettingError]:
-        errors: list[SettingError] = []
+    def _clashes(self) -> Iterator[SettingError]:
         codes: dict[tuple[str, str], str] = {}
         base = self._base
         for i, parameter in self._used:
@@ -268,29 +267,24 @@ class ParameterBinding:
             place = ("parameters", i) if way is None else ("parameters", i, way)
             if base is None:
                 if way is not None:
-                    errors.append(
-                        SettingError(place, f"{way} has no meaning beside make_candidate")
-                    )
+                    yield SettingError(place, f"{way} has no meaning beside make_candidate")
                 continue
             name = getattr(parameter, way or "option") or parameter.code
             problem = _problem(way, name, base.protocol)
             if problem is not None:
-                errors.append(SettingError(place, *problem))
+                yield SettingError(place, *problem)
                 continue
             # names of options are case-insensitive
             key = (way or "option", name.casefold() if way in (None, "option") else name)
             if key in codes:
                 what = {"gtp": "GTP command", "environ": "variable"}.get(key[0], key[0])
-                errors.append(
-                    SettingError(
-                        place,
-                        f"parameters {codes[key]!r} and {parameter.code!r} are the same "
-                        f"{what} {name!r}",
-                        "a make_candidate function to combine parameters in one value",
-                    )
+                both = f"parameters {codes[key]!r} and {parameter.code!r}"
+                yield SettingError(
+                    place,
+                    f"{both} are the same {what} {name!r}",
+                    "a make_candidate function to combine parameters in one value",
                 )
             codes.setdefault(key, parameter.code)
-        return errors
 
     def _failures(self) -> list[SettingError]:
         """Return errors at the start values, one a parameter."""

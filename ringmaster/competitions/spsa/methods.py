@@ -127,11 +127,9 @@ def make_schedule(
         derived += _autoselect_lines(values, selected, needed)
         games = needed if games is None else games
         if games > 10**9:
-            raise SettingError(
-                ("number_of_games",),
-                f"this precision needs {games:.3g} games",
-                "a larger precision (Elo lost), or number_of_games",
-            )
+            text = f"this precision needs {games:.3g} games"
+            expected = "a larger precision (Elo lost), or number_of_games"
+            raise SettingError(("number_of_games",), text, expected)
     # at least one: an edit may ask for fewer games than were played
     iterations = max(counting.iterations(games), 1)
     method = _make_method(values, parameters, space, counting.length(iterations))

@@ -152,11 +152,9 @@ class CandidateTune(GameTune):
     def _tuned_player(self) -> PlayerDefinition:
         make, player = self._given["make_candidate"], self._given["player"]
         if make is None and player is None:
-            raise SettingError(
-                ("make_candidate",),
-                "'make_candidate' is missing",
-                "a function that returns a Player, or `player` for one with options",
-            )
+            text = "'make_candidate' is missing"
+            expected = "a function that returns a Player, or `player` for one with options"
+            raise SettingError(("make_candidate",), text, expected)
         if make is not None and player is not None:
             raise SettingError(("player",), "player and make_candidate exclude each other")
         if player is None:
@@ -220,11 +218,9 @@ class GomillTune(CandidateTune):
         definition = super()._tuned_player()
         player = self._given["player"]
         if player and make_player(self._given, player, ("player",)).protocol == "gtp":
-            raise SettingError(
-                ("player",),
-                "GTP has no options that parameters could be",
-                "a make_candidate function that returns a Player",
-            )
+            text = "GTP has no options that parameters could be"
+            expected = "a make_candidate function that returns a Player"
+            raise SettingError(("player",), text, expected)
         return definition
 
     def _contestant_of(self, code: str) -> str:

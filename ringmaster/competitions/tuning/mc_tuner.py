@@ -199,11 +199,9 @@ class McTuner(GomillTune):
         values = [self._binding.transformed(index, f) for f in inputs]
         for f, value in zip(inputs, values, strict=True):
             if canonical(self._binding.transformed(index, f)) != canonical(value):
-                raise SettingError(
-                    ("parameters", index, "scale"),
-                    f"called twice with ({f!r}), it returned different values",
-                    "a function of its argument alone",
-                )
+                text = f"called twice with ({f!r}), it returned different values"
+                expected = "a function of its argument alone"
+                raise SettingError(("parameters", index, "scale"), text, expected)
         return values
 
     def _probes(self, index: int) -> list[float]:

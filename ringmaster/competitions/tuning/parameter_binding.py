@@ -279,11 +279,9 @@ class ParameterBinding:
             if key in codes:
                 what = {"gtp": "GTP command", "environ": "variable"}.get(key[0], key[0])
                 both = f"parameters {codes[key]!r} and {parameter.code!r}"
-                yield SettingError(
-                    place,
-                    f"{both} are the same {what} {name!r}",
-                    "a make_candidate function to combine parameters in one value",
-                )
+                text = f"{both} are the same {what} {name!r}"
+                expected = "a make_candidate function to combine parameters in one value"
+                yield SettingError(place, text, expected)
             codes.setdefault(key, parameter.code)
 
     def _failures(self) -> list[SettingError]:
@@ -337,11 +335,9 @@ class ParameterBinding:
             template = getattr(parameter, name)
             for match in _CONVERSION.finditer(template or ""):
                 if match[1] in "dioxX":
-                    raise SettingError(
-                        ("parameters", index, name),
-                        f"{match[0]} in {template!r} cuts fractions off",
-                        "integer=True in its Parameter, or another conversion such as %.3f",
-                    )
+                    text = f"{match[0]} in {template!r} cuts fractions off"
+                    expected = "integer=True in its Parameter, or another conversion such as %.3f"
+                    raise SettingError(("parameters", index, name), text, expected)
 
     def _check_value(self, index: int, played: int | float) -> None:
         """Raise SettingError when a value cannot be delivered or shown."""

@@ -89,11 +89,9 @@ def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
         raise wrong_argument(code, "c_end", text, f"at most {half:g}")
     bindings = [name for name in BINDINGS if values[name] is not None]
     if len(bindings) > 1:
-        raise SettingError(
-            (bindings[1],),
-            f"parameter {code!r} is sent to engines in two ways, {bindings[0]} and {bindings[1]}",
-            "one of them",
-        )
+        text = f"parameter {code!r} is sent to engines in two ways, {bindings[0]} and {bindings[1]}"
+        expected = "one of them"
+        raise SettingError((bindings[1],), text, expected)
     names = {"min": "minimum", "max": "maximum"}
     values = {**values, "frozen": values["frozen"] or values.get("not_used", False)}
     return make(**{names.get(name, name): value for name, value in values.items()})
@@ -245,11 +243,9 @@ def _build_log(values: dict[str, Any], context: Context) -> Log:
         if values[name] == 0:
             raise SettingError((name,), "a logarithmic scale cannot contain 0", "another bound")
     if values["lower_bound"] * values["upper_bound"] < 0:
-        raise SettingError(
-            ("upper_bound",),
-            "the bounds of a logarithmic scale are of different signs",
-            "bounds of the same sign",
-        )
+        text = "the bounds of a logarithmic scale are of different signs"
+        expected = "bounds of the same sign"
+        raise SettingError(("upper_bound",), text, expected)
     return Log(**values)
 
 

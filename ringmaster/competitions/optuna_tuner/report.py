@@ -269,10 +269,7 @@ def trial_charts(
     state: OptunaState,
     surrogate: Surrogate | None,
 ) -> list[ChartGroup]:
-    """Return the charts; none before two trials have ended.
-
-    surrogate  estimates of all ended trials
-    """
+    """Return the charts by the estimates of all ended trials; none before two have ended."""
     ended = state.in_order_of_end()
     if surrogate is None or len(ended) < 2:
         return []

@@ -55,10 +55,7 @@ class Trial(msgspec.Struct, omit_defaults=True):
         return sum(i * n for i, n in enumerate(self.pairs.counts)) / (4 * pairs) if pairs else 0.5
 
     def wants_game(self, games: int) -> bool:
-        """Return whether to issue another game.
-
-        games  of a trial that is not ended early
-        """
+        """Return whether to issue another game; a trial not ended early has `games`."""
         if self.hopeless or self.issued >= games:
             return self.issued % 2 == 1
         return self.place is None

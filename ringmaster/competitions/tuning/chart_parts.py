@@ -107,10 +107,7 @@ def game_groups(games: int) -> list[tuple[int, int]]:
 
 
 def results_charts(points: Sequence[float], players: str, opponents: str) -> ChartGroup:
-    """Return the share of the points by groups of games, no chart for too few games.
-
-    points  of each game, 0 to 1
-    """
+    """Return the points of games (0 to 1) by groups of games, no chart for too few games."""
     games = len(points)
     text = f"Points of {players} by groups of games, with 95 % intervals."
     if games < FEWEST_OF_RATE:

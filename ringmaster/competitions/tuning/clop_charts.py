@@ -45,10 +45,7 @@ _EARLIER, _WORK = 12, 1e7
 
 
 def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[ChartGroup]:
-    """Return the charts; none for a few games.
-
-    codes  of the tuned parameters
-    """
+    """Return the charts of the tuned parameters; none for a few games."""
     if len(tuner) < FEWEST_OF_RATE:
         return []
     findings = tuner.findings()

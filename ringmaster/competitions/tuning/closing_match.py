@@ -128,10 +128,7 @@ class ClosingMatches:
         return OpeningBook(openings, self._game, self._values["seed"])
 
     def request(self, games: int | None) -> None:
-        """Request a match, with or without Verify(…).  Raises UsageError.
-
-        games  most games, None for the number in the settings
-        """
+        """Request a match of `games`, None for the number in the settings.  Raises UsageError."""
         settings = self.settings or self._default
         if games is not None and games % 2:
             raise UsageError(f"{games} games are not a whole number of pairs; use an even number")

@@ -126,10 +126,7 @@ VERIFY = CallOf(
 
 
 def limited(player: Player, settings: VerifySettings) -> Player:
-    """Return a player with the limits of the closing match.
-
-    Raises SettingError for limits that its protocol does not support.
-    """
+    """Return a player with the limits of the match.  Raises SettingError for unsupported ones."""
     if not settings.limits:
         return player
     player = msgspec.structs.replace(player, **settings.limits)

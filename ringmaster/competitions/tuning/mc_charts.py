@@ -254,10 +254,7 @@ class McCharts:
         return ChartGroup("Tree", (chart,), "Shares are of the games of the node above.", "tree")
 
     def _nodes(self, family: Family, above: Path, games: int) -> tuple[TreeNode, ...]:
-        """Return the most visited nodes of a family, with those below them.
-
-        games  of the node above
-        """
+        """Return a family's most visited nodes with those below; the one above has `games`."""
         if len(above) == len(BREADTHS) or not games:
             return ()
         visited = [child for child, visits in enumerate(family.games) if visits]

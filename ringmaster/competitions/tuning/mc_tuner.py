@@ -190,10 +190,7 @@ class McTuner(GomillTune):
             yield SettingError(("parameters",), text, f"at most {MOST_CANDIDATES:,}")
 
     def _first_samples(self, index: int) -> list[Any]:
-        """Return a parameter's values in the first generation.
-
-        Raises SettingError for a scale with varying results.
-        """
+        """Return a parameter's first values.  Raises SettingError for a scale that varies."""
         split = self.parameters[index].split
         inputs = [(2 * place + 1) / (2 * split) for place in range(split)]
         values = [self._binding.transformed(index, f) for f in inputs]

@@ -229,10 +229,7 @@ class ParameterBinding:
         return TunedOptions(check, tuple(changes), tuple(idle))
 
     def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
-        """Return a ticket with the results of the transforms, for `played_values`.
-
-        Raises SettingError.
-        """
+        """Return a ticket with results of transforms, for `played_values`.  Raises SettingError."""
         results = {
             p.code: (values[p.code], canonical(self.transformed(i, values[p.code])))
             for i, p in self._used
@@ -388,10 +385,7 @@ def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | Non
 
 
 def _command(template: str, value: OptionValue) -> str:
-    """Return a command with its value.
-
-    Raises TypeError, ValueError for a template of more than one value.
-    """
+    """Return a command with its value.  Raises TypeError, ValueError for several conversions."""
     if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
         template += " %s"
     return template % (value,)

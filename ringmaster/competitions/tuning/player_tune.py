@@ -158,11 +158,7 @@ class Tune(Competition):
         return self._binding.failures_between()
 
     def _delivered_value(self, index: int, value: float) -> Any:
-        """Return the engine value of a parameter, or a `FailedValue`.
-
-        index  in `parameters`
-        value  on the tuner's scale
-        """
+        """Return the engine value of `parameters[index]`, a `FailedValue` if its function fails."""
         parameter = self.parameters[index]
         try:
             place = self.declared.index(parameter)
@@ -171,10 +167,7 @@ class Tune(Competition):
             return FailedValue(f"[{error.path[-1]} fails at {value:g}]")
 
     def _candidate_checks(self, samples: Mapping[str, ValuesByCode]) -> list[CheckJob]:
-        """Return startup checks of the player with the given values.
-
-        samples  values by the name of the check
-        """
+        """Return startup checks of the player with values, by the name of the check."""
         return [
             CheckJob(self._check_id(name), self._binding.player("", values), self.settings)
             for name, values in samples.items()

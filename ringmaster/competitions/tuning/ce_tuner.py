@@ -161,7 +161,6 @@ class CeTuner(GomillTune):
                 tuple(p.initial_variance for p in self.parameters),
             ),
         )
-        self._samples: list[tuple[float, ...]] = []
         self._begin_generation()
 
     def _probes(self, index: int) -> list[float]:
@@ -184,10 +183,6 @@ class CeTuner(GomillTune):
     def _game_number(self, ticket: Ticket) -> int:
         # the same for all candidates of a generation in a round
         return int(ticket["g"]) * MOST_SAMPLES + int(ticket["n"])
-
-    @property
-    def generation(self) -> int:
-        return self._state.generation
 
     @property
     def distribution(self) -> Distribution:
@@ -222,7 +217,7 @@ class CeTuner(GomillTune):
         return lines
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
-        present = {"mean": self.estimated()} if self.generation else {}
+        present = {"mean": self.estimated()} if self._state.generation else {}
         first = self._by_code(self._samples[0])
         return {"start": self.start_values, **present, "first sample": first}
 
@@ -279,17 +274,16 @@ class CeTuner(GomillTune):
         """Move the distribution.  Return the generation's report for the history."""
         state = self._state
         order = ranked(state.points)
-        elite = order[: self.elite]
         notes = [f"generation {state.generation}", *self._distribution_lines()]
-        chosen = set(elite)
-        for candidate in order:
-            mark = "*" if candidate in chosen else " "
+        for place, candidate in enumerate(order):
+            mark = "*" if place < self.elite else " "
             notes.append(
                 f"{self._code(state.generation, candidate)}{mark} "
                 f"{self._shown(self._samples[candidate])} {state.points[candidate]:g}"
             )
         state.distribution = self.distribution.update(
-            [self._samples[candidate] for candidate in elite], self.values["step_size"]
+            [self._samples[candidate] for candidate in order[: self.elite]],
+            self.values["step_size"],
         )
         state.generation += 1
         self._begin_generation()
@@ -415,7 +409,7 @@ class CeTuner(GomillTune):
             points[candidate] += result.points(ticket["s"])
         known = sorted(samples)
         elite = [known[i] for i in ranked([points[c] for c in known])[: self.elite]]
-        if number == self.generation:
+        if number == self._state.generation:
             # the elite of a generation in progress is not known
             elite = []
         return PlayedGeneration(
@@ -453,9 +447,9 @@ class CeTuner(GomillTune):
         distributions = [
             (g.number, g.distribution)
             for g in generations
-            if g.distribution is not None and g.number < self.generation
+            if g.distribution is not None and g.number < self._state.generation
         ]
-        distributions.append((self.generation, self.distribution))
+        distributions.append((self._state.generation, self.distribution))
         groups = []
         if len(distributions) > 1:
             elite = [(float(g.number), sample) for g in generations for sample in g.elite]

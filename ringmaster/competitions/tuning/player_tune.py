@@ -160,8 +160,8 @@ class Tune(Competition):
     def _delivered_value(self, index: int, value: float) -> Any:
         """Return the engine value of `parameters[index]`, a `FailedValue` if its function fails."""
         parameter = self.parameters[index]
+        place = self.declared.index(parameter)
         try:
-            place = self.declared.index(parameter)
             return self._binding.value(place, parameter.played_value(value))
         except SettingError as error:
             return FailedValue(f"[{error.path[-1]} fails at {value:g}]")

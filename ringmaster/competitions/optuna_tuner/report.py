@@ -388,9 +388,7 @@ def _cells(
 
 
 def _surface(
-    parameters: Sequence[SearchedParameter],
-    trials: Sequence[Trial],
-    codes: Sequence[str],
+    parameters: Sequence[SearchedParameter], trials: Sequence[Trial], codes: Sequence[str]
 ) -> ChartGroup:
     axes = sorted(i for i, p in enumerate(parameters) if p.code in codes)
     (columns, column_of), (rows, row_of) = (_cells(i, parameters[i], trials, _CELLS) for i in axes)

@@ -15,12 +15,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from ringmaster.competitions.competition import (
-    History,
-    LongHistory,
-    Reaction,
-    Trajectory,
-)
+from ringmaster.competitions.competition import History, LongHistory, Reaction, Trajectory
 from ringmaster.competitions.spsa.methods import Schedule, make_schedule
 from ringmaster.competitions.spsa.report import MOST_DRAWN, MOST_VALUES, ReportedTune, TuneCharts
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS, unused_arguments, wrong_settings

@@ -98,8 +98,7 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     optional(
         "make_candidate",
         Function(
-            "a function that takes one value for each parameter and returns a Player",
-            result=PLAYER,
+            "a function that takes one value for each parameter and returns a Player", result=PLAYER
         ),
         "Function that returns a player with engine parameters, in the order of `parameters`.",
     ),

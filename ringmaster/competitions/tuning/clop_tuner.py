@@ -187,10 +187,7 @@ class ClopTuner(CandidateTune):
         self.tuned = tuple(p for p in self.parameters if not p.frozen)
         axes = [Axis(p.minimum, p.maximum, p.integer, p.scale == "log") for p in self.tuned]
         self.tuner = Clop(
-            axes,
-            seed=values["seed"],
-            H=values["clop_H"],
-            all_pairs=values["correlations"] == "all",
+            axes, seed=values["seed"], H=values["clop_H"], all_pairs=values["correlations"] == "all"
         )
         self._state = State(codes=[p.code for p in self.tuned])
         default_match = VerifySettings(1000, against=next(iter(self.opponents)))

@@ -17,11 +17,7 @@ import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, noting
 from ringmaster.competitions.competition import PlayedValue, TunedOptions
-from ringmaster.competitions.tuning.function_probes import (
-    combinations,
-    fill,
-    spread,
-)
+from ringmaster.competitions.tuning.function_probes import combinations, fill, spread
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDINGS,
     CandidateParameter,

@@ -34,11 +34,7 @@ from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing
 from ringmaster.competitions.tuning.closing_match_settings import DEFAULT, VerifySettings
 from ringmaster.competitions.tuning.function_probes import FailedValue
-from ringmaster.competitions.tuning.opponents import (
-    make_player,
-    opponent_weights,
-    weighted_cycle,
-)
+from ringmaster.competitions.tuning.opponents import make_player, opponent_weights, weighted_cycle
 from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult, next_command

@@ -343,10 +343,8 @@ class McTuner(GomillTune):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
-        present = self._state
         was, now = (
-            [f"{code}/{split}" for code, split in zip(each.codes, each.splits, strict=True)]
-            for each in (restored, present)
+            list(map("{}/{}".format, each.codes, each.splits)) for each in (restored, self._state)
         )
         check_unchanged(was, now)
         self.tree.restore(restored.tree)
@@ -377,12 +375,8 @@ class McTuner(GomillTune):
         limit = self._limit
         total = "" if limit is None else f"{self.tree.games}/"
         games = counted(self.tree.games if limit is None else limit, "game")
-        parts = [
-            counted(wins, "win"),
-            counted(draws, "draw") if draws else "",
-            counted(losses, "loss"),
-        ]
-        tally = ", ".join(filter(None, parts))
+        counts = {"win": wins, "draw": draws, "loss": losses}
+        tally = ", ".join(counted(n, word) for word, n in counts.items() if n or word != "draw")
         if unknown:
             tally += f", {counted(unknown, 'unknown result')} (counted as losses)"
         best = self.tree.node(self.tree.best())

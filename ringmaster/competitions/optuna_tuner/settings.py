@@ -319,7 +319,6 @@ def check_sampler(sampler: str, space: Space) -> Iterator[SettingError]:
 
 
 def check_packages(sampler: str) -> None:
-    """Raise SettingError for a missing package."""
     needed = ["optuna", "sklearn", NEEDS.get(sampler, "optuna")]
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if not missing:

@@ -252,7 +252,6 @@ def _results_of(finding: Finding) -> dict[str, Any]:
 
 
 def _explanations(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield explanations of the columns that have entries."""
     stakes = [row["elo_at_stake"] for row in rows if row["elo_at_stake"] is not None]
     if stakes:
         yield (

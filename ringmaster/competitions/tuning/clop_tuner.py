@@ -89,20 +89,6 @@ PARAMETER = CallOf(
     positional=("code", "min", "max"),
 )
 
-#: The closing match; `against` is "" for the first opponent.
-CLOP_VERIFY = CallOf(
-    VERIFY.kind,
-    changed(
-        VERIFY.settings,
-        "against",
-        help="Opponent of the tuned values: a player's code, or 'start' for the start values; "
-        "by default the first opponent of the tune.",
-        default="",
-    ),
-    VERIFY.build,
-    positional=VERIFY.positional,
-)
-
 CLOP_SETTINGS: tuple[Setting, ...] = (
     *changed(
         changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating"),
@@ -136,7 +122,7 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
         "depend on each other.",
         "all",
     ),
-    optional("verify", CLOP_VERIFY, "The closing match."),
+    optional("verify", VERIFY, "The closing match."),
     optional(
         "stop_on_error",
         Boolean(),

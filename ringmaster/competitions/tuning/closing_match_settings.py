@@ -35,7 +35,7 @@ class VerifySettings(msgspec.Struct, frozen=True):
     """Verify(…) of a control file.
 
     games     most games
-    against   START, or the code of a player
+    against   START, or the code of a player; "" for the default of the type
     time_control, move_time, nodes, depth
               limits of both sides; all None: the players' limits in the tune
     time_controls  weights of time controls, {} for only the players' limits
@@ -104,8 +104,8 @@ VERIFY = CallOf(
             "against",
             Identifier(),
             "Opponent of the tuned values: 'start', the start values of the tune, or a player's "
-            "code.",
-            START,
+            "code; by default 'start', in a clop_tuner the first opponent of the tune.",
+            "",
         ),
         msgspec.structs.replace(
             LIMITS[0],

@@ -271,7 +271,6 @@ class McCharts:
 
 
 def _best(tree: Ucb) -> tuple[int, Path, tuple[float, float]]:
-    """Return an item of the course."""
     node = tree.node(tree.best())
     share = share_of_best(tree, node) if node.games else (0.0, 0.0)
     return tree.games, node.path, share

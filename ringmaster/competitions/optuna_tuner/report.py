@@ -134,7 +134,39 @@ class ReportedTrials(GameTune):
         }
 
     def _charts_of_tune(self) -> list[ChartGroup]:
-        return trial_charts(self.space, self.parameters, self._state, self._surrogate())
+        state, surrogate = self._state, self._surrogate()
+        ended = state.in_order_of_end()
+        if surrogate is None or len(ended) < 2:
+            return []
+        number_of_best, best = state.estimated(surrogate)[surrogate.best]
+        played = [trial for _, trial in ended if sum(trial.pairs.counts)]
+        groups = [_best(self.space, state, surrogate, number_of_best)]
+        charts = []
+        for i, p in enumerate(self.parameters):
+            if not p.frozen and (chart := _by_value(i, p, self.space.dimensions[i], played, best)):
+                charts.append(chart)
+        text = (
+            "Score of the trials by groups of values. The 95 % intervals are of the games; the "
+            "other parameters vary too."
+        )
+        groups.append(ChartGroup("Results by value", tuple(charts), text, "samples"))
+        importance = surrogate.importance()
+        if importance:
+            order = sorted(importance, key=lambda code: -importance[code])
+            if len(order) > 1:
+                groups.append(_surface(self.parameters, played, order[:2]))
+            unknown = [p.code for p in self.parameters if not p.frozen and p.code not in importance]
+            groups.append(
+                importance_chart(
+                    "Importance",
+                    {**{code: 100 * importance[code] for code in order}, **dict.fromkeys(unknown)},
+                    "share of the variance, %",
+                    "too few different values yet",
+                    "The share of the estimated scores' variance that needs a parameter, alone or "
+                    "with others, over the whole range.",
+                )
+            )
+        return [group for group in groups if group.charts]
 
     def _candidates(self, surrogate: Surrogate | None) -> tuple[dict[str, Any], ...]:
         """Return the values of all columns for each estimated trial, the best first."""
@@ -261,47 +293,6 @@ class ReportedTrials(GameTune):
 _POINTS, _FEW_POINTS, _MANY_TRIALS = 16, 8, 400
 #: Groups of values, and cells of a surface along an axis.
 _GROUPS, _CELLS = 10, 8
-
-
-def trial_charts(
-    space: Space,
-    parameters: Sequence[SearchedParameter],
-    state: OptunaState,
-    surrogate: Surrogate | None,
-) -> list[ChartGroup]:
-    """Return the charts by the estimates of all ended trials; none before two have ended."""
-    ended = state.in_order_of_end()
-    if surrogate is None or len(ended) < 2:
-        return []
-    number_of_best, best = state.estimated(surrogate)[surrogate.best]
-    played = [trial for _, trial in ended if sum(trial.pairs.counts)]
-    groups = [_best(space, state, surrogate, number_of_best)]
-    charts = []
-    for i, p in enumerate(parameters):
-        if not p.frozen and (chart := _by_value(i, p, space.dimensions[i], played, best)):
-            charts.append(chart)
-    text = (
-        "Score of the trials by groups of values. The 95 % intervals are of the games; the other "
-        "parameters vary too."
-    )
-    groups.append(ChartGroup("Results by value", tuple(charts), text, "samples"))
-    importance = surrogate.importance()
-    if importance:
-        order = sorted(importance, key=lambda code: -importance[code])
-        if len(order) > 1:
-            groups.append(_surface(parameters, played, order[:2]))
-        unknown = [p.code for p in parameters if not p.frozen and p.code not in importance]
-        groups.append(
-            importance_chart(
-                "Importance",
-                {**{code: 100 * importance[code] for code in order}, **dict.fromkeys(unknown)},
-                "share of the variance, %",
-                "too few different values yet",
-                "The share of the estimated scores' variance that needs a parameter, alone or with "
-                "others, over the whole range.",
-            )
-        )
-    return [group for group in groups if group.charts]
 
 
 def _best(space: Space, state: OptunaState, surrogate: Surrogate, best: int) -> ChartGroup:

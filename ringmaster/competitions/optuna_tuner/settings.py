@@ -99,8 +99,6 @@ class SearchedParameter(TunedParameter, frozen=True):
 
 
 class _Alternatives(SettingType):
-    """A value, or a list of values."""
-
     def describe(self) -> str:
         return "a value, or a list of values"
 

@@ -47,7 +47,6 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import ChartGroup, Progress
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
-from ringmaster.tuners.spsa.method import GainMethod
 from ringmaster.tuners.spsa.tuner import EstimateRule, Spsa
 
 
@@ -469,7 +468,7 @@ def _effects(was: Tune, now: Tune, issued: int) -> Iterator[str]:
             effect = ""
             if name == "method" and completed:
                 effect = "; θ stays where it is, and moves by the new method's steps"
-                if not isinstance(now.tuner.method, GainMethod):
+                if now.schedule.gains is None:
                     effect = "; θ follows from all results so far"
             yield f"{name} {before} → {after}{effect}"
     planned = now.schedule.iterations
@@ -539,9 +538,8 @@ def _gain_effects(old: Mapping[str, str], new: Mapping[str, str], iteration: int
 
 def _gains(tune: Tune, iteration: int) -> dict[str, str]:
     """Return c and R of an iteration by parameter; only c for a method without R."""
-    method, k = tune.tuner.method, tune.tuner.counting.k(iteration)
+    gains, k = tune.schedule.gains, tune.tuner.counting.k(iteration)
     texts = [f"c {c:.4g}" for c in tune.tuner.c(k)]
-    if isinstance(method, GainMethod):
-        gains = method.gains.R(k)
-        texts = [f"{text}, R {R:.4g}" for text, R in zip(texts, gains, strict=True)]
+    if gains is not None:
+        texts = [f"{text}, R {R:.4g}" for text, R in zip(texts, gains.R(k), strict=True)]
     return dict(zip(tune.history.codes, texts, strict=True))

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST,
@@ -33,8 +32,7 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.tuners.clop import Axis, Clop, Finding
-
-Array = npt.NDArray[np.float64]
+from ringmaster.tuners.space import Array
 
 #: Groups of games in their course, and by value.
 _WINDOWS, _GROUPS = 48, 12

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.competitions.result_lines import is_number
 from ringmaster.competitions.tuning.chart_parts import (
@@ -40,6 +39,7 @@ from ringmaster.model.report import (
 )
 from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import share_ends, share_interval
+from ringmaster.tuners.space import Array
 from ringmaster.tuners.ucb import Family, Path, Ucb
 
 #: Most parameters whose pairs have heat maps.
@@ -175,7 +175,7 @@ class McCharts:
 
     # by value
 
-    def _sums(self, *axes: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def _sums(self, *axes: int) -> tuple[Array, Array]:
         """Return games and points by the cells of one or two parameters."""
         shape = tuple(len(self._cell_names[i]) for i in axes)
         cell = np.ravel_multi_index([self._cells[i] for i in axes], shape)

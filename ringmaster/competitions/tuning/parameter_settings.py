@@ -250,8 +250,6 @@ def _build_log(values: dict[str, Any], context: Context) -> Log:
 
 
 class _Anything(SettingType):
-    """A value of any type."""
-
     def describe(self) -> str:
         return "anything"
 

@@ -213,12 +213,9 @@ class ReportedTune(GameTune):
 
     def _estimate_choice(self) -> tuple[str, str]:
         """Return the kind of the estimate, and the reason for it."""
-        tuner = self.tuner
-        if tuner.estimate_rule != "auto":
-            return (
-                tuner.estimate_rule,
-                f"the setting `estimate` asks for {_NAMES[tuner.estimate_rule]}",
-            )
+        tuner, rule = self.tuner, self.tuner.estimate_rule
+        if rule != "auto":
+            return rule, f"the setting `estimate` asks for {_NAMES[rule]}"
         if tuner.method.estimate(tuner.memory) is not None:
             return "method", f"the value of least expected loss, by method {self._state.method!r}"
         if tuner.iterations and tuner.averages.drift().settled:

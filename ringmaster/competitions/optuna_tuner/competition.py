@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction
-from ringmaster.competitions.optuna_tuner.report import ReportedTrials
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
     check_packages,
@@ -23,7 +22,7 @@ from ringmaster.competitions.optuna_tuner.settings import (
     doubts,
     space_of,
 )
-from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
+from ringmaster.competitions.optuna_tuner.trials import OptunaState, ReportedTrials, Trial
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import OPPONENT

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2658,
     "commands": 2405,
-    "competitions": 17964,
+    "competitions": 17443,
     "control": 4207,
     "datasets": 2223,
     "demo": 1392,

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.competitions.competition import Competition
-from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.competitions.spsa.report import TuneCharts
 from ringmaster.competitions.tournaments.matchup_charts import MOST_POINTS, thinned
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Ticket

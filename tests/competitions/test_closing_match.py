@@ -352,7 +352,7 @@ def test_other_conditions_make_another_match(changed: dict[str, Any]) -> None:
     later = again(tune, spsa(players=players, number_of_games=4, verify=verify))
     assert "the last closing match had other values or conditions" in later.summary().warnings[0]
     assert not later.finished()
-    later.closing.begin(later._standing())
+    later.closing.next_game(later._standing())
     assert [m.tally.next for m in later.closing.matches] == [2, 0]
 
 

@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.state import (
-    IterationGames,
-    LearningSettings,
-    Tickets,
-    TuneHistory,
-)
+from ringmaster.competitions.spsa.state import draw_time_control
 from ringmaster.model.jobs import GameJob
 from ringmaster.reporting.tables import render_report
 from tests.competitions import test_spsa
@@ -45,9 +40,8 @@ def text(tune: Any) -> str:
 # drawing
 
 
-def tickets(weights: dict[str, float], seed: int) -> Tickets:
-    learning = LearningSettings([], {"seed": seed, "time_controls": weights})
-    return Tickets(TuneHistory.begin(learning), IterationGames("self_play", 2))
+def draw(weights: dict[str, float], seed: int, k: int) -> str:
+    return draw_time_control({"seed": seed, "time_controls": weights}, k)
 
 
 @given(
@@ -59,9 +53,9 @@ def test_time_control_is_drawn_by_seed_and_iteration_alone(
     weights: list[float], seed: int, k: int
 ) -> None:
     of = {str(i + 1): weight for i, weight in enumerate(weights)}
-    drawn = tickets(of, seed).draw_time_control(k)
+    drawn = draw(of, seed, k)
     assert drawn in of
-    assert tickets(dict(of), seed).draw_time_control(k) == drawn
+    assert draw(dict(of), seed, k) == drawn
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**64))
@@ -69,8 +63,8 @@ def test_time_controls_are_drawn_as_often_as_their_weights_say(
     weights: list[int], seed: int
 ) -> None:
     of = {str(i + 1): float(weight) for i, weight in enumerate(weights)}
-    source, draws = tickets(of, seed), 1000
-    counts = Counter(source.draw_time_control(k) for k in range(1, draws + 1))
+    draws = 1000
+    counts = Counter(draw(of, seed, k) for k in range(1, draws + 1))
     for control, weight in of.items():
         share = weight / sum(weights)
         # six standard deviations
@@ -79,7 +73,7 @@ def test_time_controls_are_drawn_as_often_as_their_weights_say(
 
 def test_seeds_and_iterations_draw_differently() -> None:
     def series(seed: int) -> list[str]:
-        return [tickets(CONTROLS, seed).draw_time_control(k) for k in range(1, 40)]
+        return [draw(CONTROLS, seed, k) for k in range(1, 40)]
 
     assert series(1) == series(1) != series(2)
     assert set(series(1)) == set(CONTROLS)

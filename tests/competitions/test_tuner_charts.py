@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.tuning.chart_parts import rate_text, results_chart, value_groups
+from ringmaster.competitions.tuning.chart_parts import rate_text, results_charts, value_groups
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import (
     Band,
@@ -68,8 +68,9 @@ def by_name(chart: Any, name: str) -> Any:
 
 
 def test_results_are_shown_in_groups_with_their_intervals() -> None:
-    chart = results_chart([float(i >= 99) for i in range(198)], "rival")
-    assert chart is not None
+    points = [float(i >= 99) for i in range(198)]
+    (chart,) = results_charts(points, "candidates", "rival").charts
+    assert isinstance(chart, Chart)
     marks = piece(chart, Whiskers).points
     assert len(marks) == 12
     first, last = marks[0], marks[-1]

@@ -14,24 +14,22 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Played, Reaction
-from ringmaster.competitions.optuna_tuner.report import TrialReport, trial_charts
 from ringmaster.competitions.optuna_tuner.settings import (
     OPTUNA_SETTINGS,
-    SearchedParameter,
     check_packages,
     check_parameters,
     check_sampler,
     doubts,
     space_of,
 )
-from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial, reference_size
+from ringmaster.competitions.optuna_tuner.trials import OptunaState, ReportedTrials, Trial
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
-from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
+from ringmaster.competitions.tuning.player_tune import OPPONENT
 from ringmaster.errors import SettingError, counted
 from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.report import ChartGroup, Progress, Table, Text
+from ringmaster.model.report import Progress
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
 from ringmaster.tuners.search.early_end import is_hopeless
@@ -44,10 +42,9 @@ from ringmaster.tuners.search.optuna_study import (
     Told,
 )
 from ringmaster.tuners.search.space import Values
-from ringmaster.tuners.search.surrogate import Surrogate
 
 
-class OptunaTuner(GameTune):
+class OptunaTuner(ReportedTrials):
     """The `optuna_tuner` competition type.
 
     A value is the index of a choice, or a number; Optuna's numbers are stored in full, and
@@ -55,9 +52,7 @@ class OptunaTuner(GameTune):
     """
 
     type_name: ClassVar[str] = "optuna_tuner"
-    _state: OptunaState
     table: ClassVar[tuple[Setting, ...]] = OPTUNA_SETTINGS
-    parameters: tuple[SearchedParameter, ...]
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
@@ -74,39 +69,20 @@ class OptunaTuner(GameTune):
         self._use(state)
 
     def _use(self, state: OptunaState) -> None:
-        """Use a state from now on."""
         self._state = state
         #: Trials in progress.
         self._running = {n: t for n, t in state.trials.items() if t.place is None}
         self._study: Study | None = None
-        #: Events that the study has not got yet.
-        self._news: list[Told] = []
         #: Estimates by the first ended trials; reports need those of two numbers.
         self._by_first = functools.lru_cache(2)(functools.partial(state.surrogate, self.space))
 
     def _wrong_settings(self) -> Iterable[SettingError]:
-        wrong = check_parameters(self.parameters)
-        if not wrong:
-            self.space = space_of(self.parameters)
-            wrong += check_sampler(self.values["sampler"], self.space)
-        return wrong
+        if wrong := list(check_parameters(self.parameters)):
+            return wrong
+        self.space = space_of(self.parameters)
+        return check_sampler(self.values["sampler"], self.space)
 
     # values
-
-    @property
-    def start_values(self) -> ValuesByCode:
-        return self._by_code(self.space.start())
-
-    def _by_code(self, values: Values) -> ValuesByCode:
-        """Return played values by code, without parameters that do not exist."""
-        return {
-            p.code: p.played_value(value)
-            for p, value in zip(self.parameters, values, strict=True)
-            if value is not None
-        }
-
-    def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
-        return {p.code: p.shown(values[p.code]) for p in self.parameters if p.code in values}
 
     def estimated(self) -> ValuesByCode:
         surrogate = self._surrogate()
@@ -114,15 +90,6 @@ class OptunaTuner(GameTune):
             return self.start_values
         _, best = self._state.estimated(surrogate)[surrogate.best]
         return self._by_code(best.values)
-
-    def _surrogate(self, *, latest: bool = True) -> Surrogate | None:
-        """Return the estimates, None without an ended trial.
-
-        latest  whether of all trials, or of the number that references are based on: an
-                estimate of 1,000 trials takes half a second
-        """
-        ended = self._state.ended
-        return self._by_first(ended if latest else reference_size(ended)) if ended else None
 
     def _accepts(self, values: Values) -> bool:
         """Return whether the constraint allows a candidate.  Raises SettingError."""
@@ -216,10 +183,6 @@ class OptunaTuner(GameTune):
             return Trial(self.space.start())
         if self._study is None:
             self._study = Study(self.space, self.values["seed"], self._state.events())
-        else:
-            for told in self._news:
-                self._study.tell(told)
-        self._news.clear()
         try:
             asked: Asked = self._study.ask(number, self.values["sampler"], self._accepts)
         except Refused:
@@ -265,13 +228,8 @@ class OptunaTuner(GameTune):
         number = ticket["t"]
         trial = state.trials.get(number)
         if trial is None:
-            trial = state.trials[number] = Trial(
-                list(ticket["p"]),
-                ticket["a"],
-                ticket.get("s"),
-                ticket.get("f", 0),
-                ticket.get("b"),
-            )
+            asked = ticket.get("s"), ticket.get("f", 0), ticket.get("b")
+            trial = state.trials[number] = Trial(list(ticket["p"]), ticket["a"], *asked)
         if trial.place is None:
             self._running[number] = trial
         if ticket["g"] >= trial.issued:
@@ -315,7 +273,7 @@ class OptunaTuner(GameTune):
         state.ended += 1
         del self._running[number]
         if self._study is not None:
-            self._news.append(Told(number, trial.score))
+            self._study.tell(Told(number, trial.score))
         shown = self.shown_values(self._by_code(trial.values)).items()
         values = ", ".join(f"{code} {value}" for code, value in shown)
         return [f"trial {number}: {trial.score:.3f} in {counted(trial.games, 'game')}; {values}"]
@@ -344,19 +302,6 @@ class OptunaTuner(GameTune):
 
     # reports
 
-    def _report(self, *, live: bool = False) -> TrialReport:
-        return TrialReport(
-            f"{self._work_done()}, sampler {self.values['sampler']}",
-            self.parameters,
-            self._state,
-            self._surrogate(latest=not live),
-            self.values["number_of_trials"],
-            self.values["sampler"],
-            lambda trial: self.shown_values(self._by_code(trial.values)),
-            self.shown_values(self.start_values),
-            tuple(self.opponents),
-        )
-
     def _progress(self) -> Progress:
         state = self._state
         each, wanted = self.values["games_per_trial"], self.values["number_of_trials"]
@@ -371,12 +316,3 @@ class OptunaTuner(GameTune):
     def _work_done(self) -> str:
         ended, games = self._state.ended, counted(self._games, "game")
         return f"{ended:,} of {counted(self.values['number_of_trials'], 'trial')}, {games}"
-
-    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
-        return self._report(live=live).blocks(live=live)
-
-    def _summary_of_tune(self) -> dict[str, Any]:
-        return {**self._report().data(), "repeats": sum(t.repeats for t in self._own_tallies())}
-
-    def _charts_of_tune(self) -> list[ChartGroup]:
-        return trial_charts(self.space, self.parameters, self._state, self._surrogate())

@@ -74,11 +74,9 @@ class SearchedParameter(TunedParameter, frozen=True):
 
     @property
     def spacing(self) -> float:
-        """Distance of neighbouring values."""
         return self.step or super().spacing
 
     def canonical(self) -> dict[str, Any]:
-        """Return the arguments of Parameter(…) as JSON data."""
         data = super().canonical()
         if self.choices is not None:
             for name in _OF_NUMBERS:
@@ -88,7 +86,6 @@ class SearchedParameter(TunedParameter, frozen=True):
         return data
 
     def played_value(self, value: float) -> int | float:
-        """Return the nearest playable number."""
         if self.integer:
             return super().played_value(value)
         if self.step is not None:
@@ -102,8 +99,6 @@ class SearchedParameter(TunedParameter, frozen=True):
 
 
 class _Alternatives(SettingType):
-    """A value, or a list of values."""
-
     def describe(self) -> str:
         return "a value, or a list of values"
 
@@ -113,7 +108,6 @@ class _Alternatives(SettingType):
 
 
 def _build(values: dict[str, Any], context: Context) -> SearchedParameter:
-    """Return the parameter of a Parameter(…).  Raises SettingError."""
     given = {name: value for name, value in values.items() if name != "choices"}
     given["only_if"] = values["only_if"] or {}
     if values["choices"] is not None:
@@ -205,9 +199,8 @@ PARAMETER = CallOf(
 )
 
 
-def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingError]:
-    """Return errors of the parameters as a whole."""
-    errors = check_codes(parameters)
+def check_parameters(parameters: Sequence[SearchedParameter]) -> Iterator[SettingError]:
+    yield from check_codes(parameters)
     #: Choices of the parameters above the one that is checked.
     above: dict[str, Choices] = {}
     for i, p in enumerate(parameters):
@@ -217,21 +210,18 @@ def check_parameters(parameters: Sequence[SearchedParameter]) -> list[SettingErr
             if code not in above:
                 expected = nearest(code, list(above)) if above else "such a parameter"
                 text = f"{head}, which is not a parameter with choices above it"
-                errors.append(SettingError(path, text, expected))
+                yield SettingError(path, text, expected)
                 continue
             known = ", ".join(map(repr, above[code].choices))
-            errors += [
-                SettingError(path, f"{head}, which never is {shown(value)}", f"one of {known}")
-                for value in wanted
-                if above[code].index(value) is None
-            ]
+            for value in wanted:
+                if above[code].index(value) is None:
+                    text = f"{head}, which never is {shown(value)}"
+                    yield SettingError(path, text, f"one of {known}")
         if p.choices is not None:
             above[p.code] = p.choices
-    return errors
 
 
 def space_of(parameters: Sequence[SearchedParameter]) -> Space:
-    """Return the space of checked parameters."""
     places = {p.code: (i, p.choices) for i, p in enumerate(parameters)}
     dimensions = []
     for p in parameters:
@@ -327,7 +317,6 @@ def check_sampler(sampler: str, space: Space) -> Iterator[SettingError]:
 
 
 def check_packages(sampler: str) -> None:
-    """Raise SettingError for a missing package."""
     needed = ["optuna", "sklearn", NEEDS.get(sampler, "optuna")]
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if not missing:

@@ -56,17 +56,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class AnnealingSettings(msgspec.Struct, frozen=True):
-    """Annealing(…) of a control file.
-
-    s, epsilon  factors at the first game, which fall to 1 over `games` games
-    """
-
-    s: float
-    epsilon: float
-    games: float
-
-
 class Schedule(msgspec.Struct, frozen=True):
     """The method of a tune, its gains and the number of its iterations.
 
@@ -138,11 +127,9 @@ def make_schedule(
         derived += _autoselect_lines(values, selected, needed)
         games = needed if games is None else games
         if games > 10**9:
-            raise SettingError(
-                ("number_of_games",),
-                f"this precision needs {games:.3g} games",
-                "a larger precision (Elo lost), or number_of_games",
-            )
+            text = f"this precision needs {games:.3g} games"
+            expected = "a larger precision (Elo lost), or number_of_games"
+            raise SettingError(("number_of_games",), text, expected)
     # at least one: an edit may ask for fewer games than were played
     iterations = max(counting.iterations(games), 1)
     method = _make_method(values, parameters, space, counting.length(iterations))
@@ -191,8 +178,7 @@ def _make_gains(
     if name == "blog":
         s, epsilon, annealing = Annealing(), Annealing(), values["annealing"]
         if annealing is not None:
-            s = Annealing(annealing.s, annealing.games)
-            epsilon = Annealing(annealing.epsilon, annealing.games)
+            s, epsilon = (Annealing(annealing[f], annealing["games"]) for f in ("s", "epsilon"))
         mobility = values["epsilon"] * _arguments(parameters, "r_end", 1.0)
         return Blog(c_end, mobility, s, epsilon, space.least_c)
     alpha, gamma, A = values["alpha"], values["gamma"], values["A"]

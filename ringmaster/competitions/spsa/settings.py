@@ -15,7 +15,7 @@ from ringmaster.competitions.common_settings import (
     contradiction,
 )
 from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
+from ringmaster.competitions.spsa.methods import DEFAULTS
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents
@@ -85,7 +85,7 @@ ANNEALING = CallOf(
             "Games over which the factors fall exponentially to 1.",
         ),
     ),
-    lambda values, context: AnnealingSettings(**values),
+    lambda values, context: values,
 )
 
 
@@ -261,11 +261,9 @@ def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
         if values[name] is None or name in DEFAULTS[method]:
             continue
         others = [repr(other) for other, own in DEFAULTS.items() if name in own]
-        yield SettingError(
-            (name,),
-            f"{name} has no meaning with method {method!r}",
-            f"the file without it, or method = {' or '.join(others)}",
-        )
+        text = f"{name} has no meaning with method {method!r}"
+        expected = f"the file without it, or method = {' or '.join(others)}"
+        yield SettingError((name,), text, expected)
     if values["A"] is not None and values["A_ratio"] is not None and method == "classic":
         text = "A and A_ratio both set the stability constant"
         yield SettingError(("A_ratio",), text, "one of them")
@@ -281,11 +279,9 @@ def wrong_settings(values: Mapping[str, Any]) -> Iterator[SettingError]:
     for i, parameter in enumerate(values["parameters"]):
         names = needed.get(method, ())
         if names and not parameter.frozen and all(getattr(parameter, n) is None for n in names):
-            yield SettingError(
-                ("parameters", i, names[0]),
-                f"parameter {parameter.code!r}: {names[0]!r} is missing",
-                f"a number for method {method!r}, or method = 'adaptive', which needs none",
-            )
+            text = f"parameter {parameter.code!r}: {names[0]!r} is missing"
+            expected = f"a number for method {method!r}, or method = 'adaptive', which needs none"
+            yield SettingError(("parameters", i, names[0]), text, expected)
     self_play = values["pairing"] == "self_play"
     if self_play and values["opponent"] is not None:
         text = "opponent has no meaning with pairing 'self_play'"

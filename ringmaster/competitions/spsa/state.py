@@ -16,15 +16,13 @@ from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
+from ringmaster.competitions.spsa.methods import DEFAULTS
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.parameters import Scale, TunedParameter
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TIME_CONTROLS_STREAM, uniform, words
-from ringmaster.model.results import GameResult
 from ringmaster.tuners.space import Space
-from ringmaster.tuners.spsa.tuner import Spsa
 
 #: Top-level settings that decide how a tune learns; edits are reported in this order.
 LEARNING_SETTINGS = (
@@ -42,28 +40,17 @@ LEARNING_SETTINGS = (
 PlayedValues = list[int | float]
 
 
-class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The arguments of Parameter(…) that a tune learns by."""
+#: Arguments of Parameter(…) that a tune learns by; edits are reported in this order.
+ARGUMENTS = ("minimum", "maximum", "c_end", "r_end", "step", "integer", "scale", "start")
 
-    code: str
-    start: float
-    minimum: float
-    maximum: float
-    c_end: float | None = None
-    r_end: float | None = None
-    step: float | None = None
-    integer: bool = False
-    scale: Scale = "linear"
-    frozen: bool = False
+
+class ParameterSettings(TunedParameter, frozen=True, omit_defaults=True):
+    """A parameter with only the arguments that a tune learns by, as it is stored."""
 
     @classmethod
     def of(cls, parameter: TunedParameter) -> ParameterSettings:
-        """Return the learning part of a parameter."""
-        return cls(**{name: getattr(parameter, name) for name in cls.__struct_fields__})
-
-    def parameter(self) -> TunedParameter:
-        """Return a parameter with these arguments only."""
-        return TunedParameter(**msgspec.structs.asdict(self))
+        learned_by = ("code", *ARGUMENTS, "frozen")
+        return cls(**{name: getattr(parameter, name) for name in learned_by})
 
 
 class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -82,12 +69,10 @@ class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         return [p for p in self.parameters if not p.frozen]
 
     def by_code(self) -> dict[str, ParameterSettings]:
-        """Return all parameters by code."""
         return {p.code: p for p in self.parameters}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> LearningSettings:
-        """Return the learning part of a control file's settings."""
         return cls(
             [ParameterSettings.of(p) for p in values["parameters"] if not p.not_used],
             {
@@ -99,12 +84,10 @@ class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def values(self) -> dict[str, Any]:
         """Return the settings by name, None for settings that are not set."""
-        annealing = self.settings.get("annealing")
         return {
             **dict.fromkeys(LEARNING_SETTINGS),
             **self.settings,
-            "annealing": annealing and AnnealingSettings(**annealing),
-            "parameters": tuple(p.parameter() for p in self.parameters),
+            "parameters": tuple(self.parameters),
         }
 
 
@@ -151,7 +134,6 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 
     @classmethod
     def begin(cls, learning: LearningSettings) -> TuneHistory:
-        """Return the history of a new tune."""
         return cls(learning, [p.code for p in learning.parameters], [])
 
     @property
@@ -161,7 +143,7 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
 
     def frozen_value(self, parameter: ParameterSettings) -> float:
         """Return the value of a frozen parameter: its last tuned value, or its start."""
-        return parameter.parameter().clip(self.left.get(parameter.code, parameter.start))
+        return parameter.clip(self.left.get(parameter.code, parameter.start))
 
     def removed(self) -> dict[str, float]:
         """Return the last values of parameters that left the control file, by code."""
@@ -169,16 +151,24 @@ class TuneHistory(msgspec.Struct, omit_defaults=True):
         return {code: value for code, value in self.left.items() if code not in present}
 
     def space(self) -> Space:
-        """Return the space of the tuned parameters."""
-        tuned = [p.parameter() for p in self.learning.tuned]
-        starts = [p.clip(self.starts.get(p.code, p.start)) for p in tuned]
         return Space.of(
-            [msgspec.structs.replace(p, start=s) for p, s in zip(tuned, starts, strict=True)]
+            [
+                msgspec.structs.replace(p, start=p.clip(self.starts.get(p.code, p.start)))
+                for p in self.learning.tuned
+            ]
         )
 
 
 class Iteration(msgspec.Struct, omit_defaults=True):
     """An iteration in progress.
+
+    The ticket of a game has the values of both sides:
+
+    k  the iteration                      g  the game's number in it, from 0
+    p, m  values of θ⁺ and θ⁻             n  games of the iteration, if not 2
+    l  the layout of the values, if not 0
+    tc  the time control, with the setting `time_controls`
+    r  the code of the opponent, if there are several
 
     plus, minus  the values of both sides, in the order of its layout
     result       W − L of θ⁺ so far
@@ -194,6 +184,23 @@ class Iteration(msgspec.Struct, omit_defaults=True):
     size: int = 2
     layout: int = 0
     time_control: str = ""
+
+    @classmethod
+    def of(cls, ticket: Ticket) -> Iteration:
+        """Return a game's iteration without any result."""
+        size, layout, control = ticket.get("n", 2), ticket.get("l", 0), ticket.get("tc", "")
+        return cls(ticket["p"], ticket["m"], size=size, layout=layout, time_control=control)
+
+    def ticket(self, k: int, game: int) -> Ticket:
+        """Return the ticket of a game, without its opponent."""
+        ticket: Ticket = {"k": k, "g": game, "p": self.plus, "m": self.minus}
+        if self.size != 2:
+            ticket["n"] = self.size
+        if self.layout:
+            ticket["l"] = self.layout
+        if self.time_control:
+            ticket["tc"] = self.time_control
+        return ticket
 
 
 class Edit(msgspec.Struct):
@@ -227,7 +234,6 @@ class SpsaState(GameTuneState):
 
     @property
     def method(self) -> str:
-        """Name of the method."""
         return str(self.history.learning.settings["method"])
 
     @property
@@ -273,15 +279,6 @@ class IterationGames(msgspec.Struct, frozen=True):
             return (side, "+" if side == "-" else "-")
         couples_before = ((iteration - 1) * self.size + game) // 2
         return ("=", side) if couples_before % 2 else (side, "=")
-
-    def gain(self, sides: tuple[Side, Side], points: float) -> float:
-        """Return a game's contribution to W − L of θ⁺ against θ⁻: 1, 0 or −1.
-
-        points  of the first mover: 1, ½ or 0
-        """
-        own = sides[0] if sides[0] != "=" else sides[1]
-        won = 2 * points - 1 if sides[0] != "=" else 1 - 2 * points
-        return won if own == "+" else -won
 
     def game_id(self, iteration: int, game: int, iterations: int) -> str:
         """Return a game's id; ids sort in order of issue."""
@@ -348,82 +345,9 @@ def _step_bounds(parameter: TunedParameter, scale: int) -> tuple[int, int]:
     return low, max(low, high)
 
 
-class Tickets(msgspec.Struct, frozen=True):
-    """Writes and reads the tickets of a tune.
-
-    A ticket identifies a game and holds the values of both sides:
-
-    k  the iteration                      g  the game's number in it, from 0
-    p, m  values of θ⁺ and θ⁻             n  games of the iteration, if not 2
-    l  the layout of the values, if not 0
-    tc  the time control, with the setting `time_controls`
-    r  the code of the opponent, if there are several
-
-    games  of new iterations
-    """
-
-    history: TuneHistory
-    games: IterationGames
-
-    def write(self, k: int, game: int, iteration: Iteration) -> Ticket:
-        """Return the ticket of a game."""
-        ticket: Ticket = {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus}
-        if iteration.size != 2:
-            ticket["n"] = iteration.size
-        if iteration.layout:
-            ticket["l"] = iteration.layout
-        if iteration.time_control:
-            ticket["tc"] = iteration.time_control
-        return ticket
-
-    def draw_time_control(self, k: int) -> str:
-        """Return the time control of an iteration, drawn by weight; "" without any."""
-        settings = self.history.learning.settings
-        weights: dict[str, float] = settings.get("time_controls", {"": 1.0})
-        bounds = list(accumulate(weights.values()))
-        place = uniform(words(settings["seed"], TIME_CONTROLS_STREAM, k, 1)[0])
-        return list(weights)[bisect(bounds, place * bounds[-1])]
-
-    def iteration(self, ticket: Ticket) -> Iteration:
-        """Return a game's iteration without any result."""
-        size, layout, control = ticket.get("n", 2), ticket.get("l", 0), ticket.get("tc", "")
-        return Iteration(ticket["p"], ticket["m"], size=size, layout=layout, time_control=control)
-
-    def sides(self, ticket: Ticket) -> tuple[Side, Side]:
-        """Return the sides of a game, first mover first."""
-        games = IterationGames(self.games.pairing, ticket.get("n", 2))
-        return games.sides(ticket["k"], ticket["g"])
-
-    def values_by_code(self, ticket: Ticket, side: str) -> ValuesByCode:
-        """Return the values of θ⁺ or θ⁻ by code.
-
-        They cover the parameters that the tune had when the game was issued, in their
-        order of arrival.
-        """
-        values = ticket["p" if side == "+" else "m"]
-        by_code = self.history.layouts[ticket.get("l", 0)].by_code(values)
-        return {code: by_code[code] for code in self.history.slots if code in by_code}
-
-    def add(self, iteration: Iteration, ticket: Ticket, result: GameResult) -> bool:
-        """Count a game of an iteration.  Return whether it was the last one."""
-        iteration.result += self.games.gain(self.sides(ticket), result.points(0))
-        iteration.games += 1
-        return iteration.games == iteration.size
-
-    def learn(self, tuner: Spsa, codes: Sequence[str], ticket: Ticket, result: float) -> None:
-        """Let a tuner of these parameters learn from a complete iteration.
-
-        ticket  of a game of the iteration
-        result  W − L of θ⁺ in all its games
-        """
-        plus, minus = self.values(ticket, codes)
-        # two games against a reference equal one of θ⁺ against θ⁻
-        games = ticket.get("n", 2) / (1 if self.games.pairing == "self_play" else 2)
-        tuner.tell(ticket["k"], plus, minus, result, games)
-
-    def values(
-        self, ticket: Ticket, codes: Sequence[str]
-    ) -> tuple[Sequence[float], Sequence[float]]:
-        """Return θ⁺ and θ⁻ in the order of some codes, NaN for a parameter that was not tuned."""
-        layout = self.history.layouts[ticket.get("l", 0)]
-        return layout.in_order(codes, ticket["p"]), layout.in_order(codes, ticket["m"])
+def draw_time_control(settings: Mapping[str, Any], k: int) -> str:
+    """Return the time control of an iteration, drawn by weight; "" without any."""
+    weights: dict[str, float] = settings.get("time_controls", {"": 1.0})
+    bounds = list(accumulate(weights.values()))
+    place = uniform(words(settings["seed"], TIME_CONTROLS_STREAM, k, 1)[0])
+    return list(weights)[bisect(bounds, place * bounds[-1])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -98,8 +98,7 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     optional(
         "make_candidate",
         Function(
-            "a function that takes one value for each parameter and returns a Player",
-            result=PLAYER,
+            "a function that takes one value for each parameter and returns a Player", result=PLAYER
         ),
         "Function that returns a player with engine parameters, in the order of `parameters`.",
     ),
@@ -146,18 +145,15 @@ class CandidateTune(GameTune):
 
     @property
     def _tuned_code(self) -> str:
-        """The code of the tuned player."""
         player: str | None = self._given["player"]
         return CANDIDATE if player is None else player
 
     def _tuned_player(self) -> PlayerDefinition:
         make, player = self._given["make_candidate"], self._given["player"]
         if make is None and player is None:
-            raise SettingError(
-                ("make_candidate",),
-                "'make_candidate' is missing",
-                "a function that returns a Player, or `player` for one with options",
-            )
+            text = "'make_candidate' is missing"
+            expected = "a function that returns a Player, or `player` for one with options"
+            raise SettingError(("make_candidate",), text, expected)
         if make is not None and player is not None:
             raise SettingError(("player",), "player and make_candidate exclude each other")
         if player is None:
@@ -170,17 +166,11 @@ class CandidateTune(GameTune):
         player = self._tuned_code
         return player if player == CANDIDATE else f"{player}:{CANDIDATE}"
 
-    def _wrong_settings(self) -> list[SettingError]:
-        errors = check_codes(self.declared)
+    def _wrong_settings(self) -> Iterator[SettingError]:
+        yield from check_codes(self.declared)
         if self._candidate in self.opponents:
-            errors.append(
-                SettingError(
-                    ("opponent",),
-                    f"{self._candidate!r} is the code of the candidates",
-                    "another code for this player",
-                )
-            )
-        return errors
+            text = f"{self._candidate!r} is the code of the candidates"
+            yield SettingError(("opponent",), text, "another code for this player")
 
     def _wants(self, number: int) -> bool:
         """Return whether the setting `number_of_games` allows the game with this number."""
@@ -227,11 +217,9 @@ class GomillTune(CandidateTune):
         definition = super()._tuned_player()
         player = self._given["player"]
         if player and make_player(self._given, player, ("player",)).protocol == "gtp":
-            raise SettingError(
-                ("player",),
-                "GTP has no options that parameters could be",
-                "a make_candidate function that returns a Player",
-            )
+            text = "GTP has no options that parameters could be"
+            expected = "a make_candidate function that returns a Player"
+            raise SettingError(("player",), text, expected)
         return definition
 
     def _contestant_of(self, code: str) -> str:
@@ -318,10 +306,6 @@ class GomillTune(CandidateTune):
         """The games of all candidates, which are the first player."""
         players = CANDIDATE, self.opponent.code
         return next(iter(self._own_tallies()), Tally(players))
-
-    @property
-    def _games(self) -> int:
-        return self.tally.completed
 
 
 def as_data(engine: Mapping[str, Any]) -> dict[str, Any]:

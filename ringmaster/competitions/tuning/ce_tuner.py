@@ -7,13 +7,17 @@ towards the most successful candidates.
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, ClassVar
 
 import msgspec
 
 from ringmaster.competitions.competition import Reaction
+from ringmaster.competitions.result_lines import is_number
 from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.tournaments.matchup_charts import thinned
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE_COLUMNS,
     CANDIDATE_SETTINGS,
@@ -21,6 +25,7 @@ from ringmaster.competitions.tuning.candidates import (
     GomillTune,
     candidate_seat,
 )
+from ringmaster.competitions.tuning.chart_parts import FEWEST_OF_RATE, measured, number, rate_text
 from ringmaster.competitions.tuning.parameter_settings import (
     CandidateParameter,
     ValuesByCode,
@@ -29,9 +34,22 @@ from ringmaster.competitions.tuning.parameter_settings import (
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.errors import StateRefused, counted
 from ringmaster.model.jobs import Task, Ticket
-from ringmaster.model.report import ChartGroup, Column, Listing, Progress, Table, Text
+from ringmaster.model.report import (
+    Band,
+    Chart,
+    ChartGroup,
+    Column,
+    Level,
+    Listing,
+    Progress,
+    Series,
+    Table,
+    Text,
+    Whiskers,
+)
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import CallOf, Context, Float, Function, Integer, ListOf, Setting
+from ringmaster.stats.elo import Z95
 from ringmaster.tuners.cross_entropy import MOST_SAMPLES, Distribution, elite_size, ranked
 
 #: Distance of values that test the effect of options from the mean, in standard deviations.
@@ -44,12 +62,9 @@ PROBED_DEVIATIONS, PROBED_STEPS, PROBED_CANDIDATES = 4, 8, 1000
 
 
 class CeParameter(CandidateParameter, frozen=True, kw_only=True):
-    """A Parameter(…) of a ce_tuner control file."""
-
     initial_variance: float
 
     def canonical(self) -> dict[str, Any]:
-        """Return the arguments of Parameter(…), for the comparison of two runs."""
         names = ("code", "format", "option", "initial_variance", "transform")
         return {**{name: getattr(self, name) for name in names}, "initial_mean": self.start}
 
@@ -85,14 +100,10 @@ def _only_more(before: Any, now: Any) -> str:
 
 
 class State(GameTuneState, kw_only=True):
-    """The state of the tuner.
+    """The state of the tuner; its lists are of the present generation's candidates.
 
-    codes       of the parameters
-    samples     candidates of a generation
-    distribution  of the present generation
+    samples     number of candidates of a generation
     generation  from 0; at the end the number of generations
-    points, games  of the present generation's candidates
-    issued      issued games by candidate
     """
 
     codes: list[str]
@@ -105,8 +116,6 @@ class State(GameTuneState, kw_only=True):
 
 
 class CeTuner(GomillTune):
-    """The `ce_tuner` competition type."""
-
     type_name: ClassVar[str] = "ce_tuner"
     _state: State
     parameters: tuple[CeParameter, ...]
@@ -152,7 +161,6 @@ class CeTuner(GomillTune):
                 tuple(p.initial_variance for p in self.parameters),
             ),
         )
-        self._samples: list[tuple[float, ...]] = []
         self._begin_generation()
 
     def _probes(self, index: int) -> list[float]:
@@ -177,18 +185,11 @@ class CeTuner(GomillTune):
         return int(ticket["g"]) * MOST_SAMPLES + int(ticket["n"])
 
     @property
-    def generation(self) -> int:
-        """The number of the present generation."""
-        return self._state.generation
-
-    @property
     def distribution(self) -> Distribution:
-        """The distribution of the present generation."""
         return self._state.distribution
 
     @property
     def elite(self) -> int:
-        """The number of elite candidates."""
         return elite_size(self.values["elite_proportion"], self._state.samples)
 
     def _begin_generation(self) -> None:
@@ -216,7 +217,7 @@ class CeTuner(GomillTune):
         return lines
 
     def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
-        present = {"mean": self.estimated()} if self.generation else {}
+        present = {"mean": self.estimated()} if self._state.generation else {}
         first = self._by_code(self._samples[0])
         return {"start": self.start_values, **present, "first sample": first}
 
@@ -273,17 +274,16 @@ class CeTuner(GomillTune):
         """Move the distribution.  Return the generation's report for the history."""
         state = self._state
         order = ranked(state.points)
-        elite = order[: self.elite]
         notes = [f"generation {state.generation}", *self._distribution_lines()]
-        chosen = set(elite)
-        for candidate in order:
-            mark = "*" if candidate in chosen else " "
+        for place, candidate in enumerate(order):
+            mark = "*" if place < self.elite else " "
             notes.append(
                 f"{self._code(state.generation, candidate)}{mark} "
                 f"{self._shown(self._samples[candidate])} {state.points[candidate]:g}"
             )
         state.distribution = self.distribution.update(
-            [self._samples[candidate] for candidate in elite], self.values["step_size"]
+            [self._samples[candidate] for candidate in order[: self.elite]],
+            self.values["step_size"],
         )
         state.generation += 1
         self._begin_generation()
@@ -387,6 +387,153 @@ class CeTuner(GomillTune):
         }
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        from ringmaster.competitions.tuning.ce_charts import CeCharts
+        played = ((ticket, result) for ticket, result in history if result.outcome != "void")
+        generations = [
+            self._played_generation(number, results)
+            for number, results in groupby(played, key=lambda game: game[0]["g"])
+        ]
+        if not generations:
+            return []
+        return self._charts_of(thinned(generations, MOST_GENERATIONS))
 
-        return CeCharts(self, history).charts()
+    def _played_generation(
+        self, number: int, results: Iterable[tuple[Ticket, GameResult]]
+    ) -> PlayedGeneration:
+        samples: dict[int, Sequence[float]] = {}
+        games: Counter[int] = Counter()
+        points: defaultdict[int, float] = defaultdict(float)
+        for ticket, result in results:
+            candidate = ticket["c"]
+            samples[candidate] = ticket["p"]
+            games[candidate] += 1
+            points[candidate] += result.points(ticket["s"])
+        known = sorted(samples)
+        elite = [known[i] for i in ranked([points[c] for c in known])[: self.elite]]
+        if number == self._state.generation:
+            # the elite of a generation in progress is not known
+            elite = []
+        return PlayedGeneration(
+            number,
+            games.total(),
+            sum(points.values()),
+            sum(games[c] for c in elite),
+            sum(points[c] for c in elite),
+            [samples[c] for c in elite[:MOST_DOTS]],
+            self._drawn_from(number, {c: samples[c] for c in known[:_USED]}),
+        )
+
+    def _drawn_from(
+        self, generation: int, samples: Mapping[int, Sequence[float]]
+    ) -> Distribution | None:
+        """Return the distribution that candidates were drawn from: mean + deviation·z.
+
+        z is known, so two samples give mean and deviation, whatever settings were edited since.
+        """
+        n = len(self.parameters)
+        standard = Distribution((0.0,) * n, (1.0,) * n)
+        z = {c: standard.sample(self.values["seed"], generation, c) for c in samples}
+        means, variances = [], []
+        for i in range(n):
+            low, high = (end(z, key=lambda c: z[c][i]) for end in (min, max))
+            distance = z[high][i] - z[low][i]
+            if distance <= 0:
+                return None
+            deviation = (samples[high][i] - samples[low][i]) / distance
+            means.append(samples[low][i] - deviation * z[low][i])
+            variances.append(deviation * deviation)
+        return Distribution(tuple(means), tuple(variances))
+
+    def _charts_of(self, generations: Sequence[PlayedGeneration]) -> list[ChartGroup]:
+        distributions = [
+            (g.number, g.distribution)
+            for g in generations
+            if g.distribution is not None and g.number < self._state.generation
+        ]
+        distributions.append((self._state.generation, self.distribution))
+        groups = []
+        if len(distributions) > 1:
+            elite = [(float(g.number), sample) for g in generations for sample in g.elite]
+            charts = tuple(
+                self._parameter_chart(i, distributions, elite) for i in range(len(self.parameters))
+            )
+            text = (
+                "The distribution that each generation's candidates are drawn from: its mean, and "
+                "the band that has 95 % of them. Dots are the best of the elite."
+            )
+            groups.append(ChartGroup("Distribution by generation", charts, text, "distribution"))
+        rated = [g for g in generations if g.games >= FEWEST_OF_RATE]
+        if rated:
+            text = (
+                "Points of all candidates with 95 % intervals. Those of the elite are too high: "
+                "these games chose it."
+            )
+            charts = (_scores_chart(rated),)
+            groups.append(ChartGroup("Score by generation", charts, text, "generations"))
+        return groups
+
+    def _parameter_chart(
+        self,
+        i: int,
+        distributions: Sequence[tuple[int, Distribution]],
+        elite: Sequence[tuple[float, Sequence[float]]],
+    ) -> Chart:
+        centres, band = [], []
+        for generation, distribution in distributions:
+            mean, spread = distribution.means[i], Z95 * math.sqrt(distribution.variances[i])
+            centres.append((float(generation), mean))
+            band.append((float(generation), mean - spread, mean + spread))
+        pieces = (
+            Band("95 % of the candidates", tuple(band)),
+            Series("elite", tuple((x, sample[i]) for x, sample in elite), "good", joined=False),
+            Series("mean", tuple(centres)),
+        )
+        parameter = self.parameters[i]
+        _, low, high = band[-1]
+        note = f"now {number(centres[-1][1])} (95 %: {number(low)} to {number(high)})"
+        label = "value"
+        if parameter.transform is not None:
+            label = "value before its transform"
+            played = self.engine_values(self.estimated())[parameter.code]
+            if is_number(played):
+                note += f", played as {number(played)}"
+        return Chart(parameter.code, pieces, "generation", label, note)
+
+
+# charts
+
+#: Most generations in a chart, and most dots of one generation's elite.
+MOST_GENERATIONS, MOST_DOTS = 100, 4
+#: Candidates that a distribution is computed from.
+_USED = 20
+
+
+class PlayedGeneration(msgspec.Struct):
+    """Results of a generation's candidates and of its elite, and values of the elite.
+
+    distribution  None if it is not known
+    """
+
+    number: int
+    games: int
+    points: float
+    elite_games: int
+    elite_points: float
+    elite: list[Sequence[float]]
+    distribution: Distribution | None
+
+
+def _scores_chart(generations: Sequence[PlayedGeneration]) -> Chart:
+    marks = [measured(float(g.number), g.points, g.games) for g in generations]
+    elite = [
+        (float(g.number), 100 * g.elite_points / g.elite_games)
+        for g in generations
+        if g.elite_games
+    ]
+    last = generations[-1]
+    note = f"generation {last.number}: {rate_text(last.points, last.games)}"
+    pieces = (
+        Level("even", 50.0),
+        Series("elite", tuple(elite), "good", joined=False),
+        Whiskers("all candidates (95 %)", tuple(marks)),
+    )
+    return Chart("Points", pieces, "generation", "points, %", note, (0.0, 100.0))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,8 +19,6 @@ from ringmaster.stats.elo import wilson
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-T = TypeVar("T")
 
 #: Most windows of games, and fewest games of one.
 WINDOWS, FEWEST = 96, 16
@@ -39,7 +37,6 @@ def measured(x: float, points: float, games: float) -> tuple[float, float, float
 
 
 def rate_text(points: float, games: int) -> str:
-    """Return a share of points in words."""
     _, rate, low, high = measured(0.0, points, games)
     return f"{rate:.1f} % of {counted(games, 'game')} (95 %: {low:.1f} to {high:.1f} %)"
 
@@ -51,14 +48,7 @@ def number(value: float) -> str:
 
 
 def name_of(value: Any) -> str:
-    """Return the name of a value on an axis."""
     return number(value) if is_number(value) else str(value)
-
-
-def parts_of(items: Sequence[T], most: int) -> list[Sequence[T]]:
-    """Return at most `most` parts of neighbouring items, equally long but for the last one."""
-    length = max(1, math.ceil(len(items) / most))
-    return [items[first : first + length] for first in range(0, len(items), length)]
 
 
 def value_groups(
@@ -73,17 +63,15 @@ def value_groups(
     import numpy as np
 
     distinct, place = np.unique(values, return_inverse=True)
-    weight = np.bincount(place, weights, len(distinct))
-    least, open_weight = weight.sum() / most * (1 - 1e-9), 0.0
-    groups = np.zeros(len(distinct), dtype=np.intp)
-    group = 0
-    for i, more in enumerate(weight.tolist()):
-        groups[i] = group
-        open_weight += more
-        if open_weight >= least:
-            group, open_weight = group + 1, 0.0
-    # the rest belongs to the group before
-    return np.minimum(groups, max(group - 1, 0))[place]
+    summed = np.cumsum(np.bincount(place, weights))
+    least, full = summed[-1] / most * (1 - 1e-9), 0.0
+    #: The last distinct value of each group.
+    ends: list[int] = []
+    while full + least <= summed[-1]:
+        ends.append(int(np.searchsorted(summed, full + least)))
+        full = summed[ends[-1]]
+    # the rest belongs to the last group
+    return np.searchsorted(ends[:-1], np.arange(len(distinct)))[place]
 
 
 def parameter_chart(
@@ -95,7 +83,6 @@ def parameter_chart(
 
 
 def on_axis(value: float, *, log: bool) -> float:
-    """Return a value's place on the axis of a chart."""
     return math.log10(value) if log else float(value)
 
 
@@ -108,27 +95,31 @@ def window_size(games: int) -> int:
     return max(FEWEST, math.ceil(games / WINDOWS))
 
 
-def results_chart(points: Sequence[float], opponents: str) -> Chart | None:
-    """Return the share of the points by groups of games, None for too few games.
-
-    points  of each game, 0 to 1
-    """
-    games = len(points)
-    if games < FEWEST_OF_RATE:
-        return None
+def game_groups(games: int) -> list[tuple[int, int]]:
+    """Return the first game and the end of each group of windows, at most `SHOWN`."""
     window = window_size(games)
     size = window * math.ceil(math.ceil(games / window) / SHOWN)
     starts = list(range(0, games, size))
     if len(starts) > 1 and 2 * (games - starts[-1]) < size:
         # a last group that is much smaller than the others belongs to the group before
         starts.pop()
+    return list(pairwise([*starts, games]))
+
+
+def results_charts(points: Sequence[float], players: str, opponents: str) -> ChartGroup:
+    """Return the points of games (0 to 1) by groups of games, no chart for too few games."""
+    games = len(points)
+    text = f"Points of {players} by groups of games, with 95 % intervals."
+    if games < FEWEST_OF_RATE:
+        return ChartGroup("Results", (), text, "results")
     marks = [
         measured((first + end + 1) / 2, sum(points[first:end]), end - first)
-        for first, end in pairwise([*starts, games])
+        for first, end in game_groups(games)
     ]
     pieces = (Level("even", 50.0), Whiskers("points (95 %)", tuple(marks)))
     title, note = f"Points against {opponents}", rate_text(sum(points), games)
-    return Chart(title, pieces, "games", "points, %", note, (0.0, 100.0))
+    chart = Chart(title, pieces, "games", "points, %", note, (0.0, 100.0))
+    return ChartGroup("Results", (chart,), text, "results")
 
 
 def cells_of(
@@ -140,7 +131,9 @@ def cells_of(
     """
     distinct = [list(same) for _, same in groupby(values, key=name_of)]
     names, cells = [], []
-    for part in parts_of(distinct, most):
+    length = max(1, math.ceil(len(distinct) / most))
+    for first in range(0, len(distinct), length):
+        part = distinct[first : first + length]
         low, high = name_of(part[0][0]), name_of(part[-1][-1])
         names.append(low if low == high else f"{low} to {high}")
         cells += [len(names) - 1] * sum(len(same) for same in part)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST,
@@ -18,7 +17,7 @@ from ringmaster.competitions.tuning.chart_parts import (
     number,
     on_axis,
     parameter_chart,
-    results_chart,
+    results_charts,
     value_groups,
 )
 from ringmaster.model.report import (
@@ -33,8 +32,7 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.tuners.clop import Axis, Clop, Finding
-
-Array = npt.NDArray[np.float64]
+from ringmaster.tuners.space import Array
 
 #: Groups of games in their course, and by value.
 _WINDOWS, _GROUPS = 48, 12
@@ -45,10 +43,7 @@ _EARLIER, _WORK = 12, 1e7
 
 
 def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[ChartGroup]:
-    """Return the charts; none for a few games.
-
-    codes  of the tuned parameters
-    """
+    """Return the charts of the tuned parameters; none for a few games."""
     if len(tuner) < FEWEST_OF_RATE:
         return []
     findings = tuner.findings()
@@ -82,9 +77,7 @@ def clop_charts(codes: Sequence[str], tuner: Clop, opponents: str) -> list[Chart
                 "estimates, by a fit to all games.",
             )
         )
-    if (results := results_chart(y.tolist(), opponents)) is not None:
-        text = "Points of the samples by groups of games, with 95 % intervals."
-        groups.append(ChartGroup("Results", (results,), text, "results"))
+    groups.append(results_charts(y.tolist(), "the samples", opponents))
     return [group for group in groups if group.charts]
 
 

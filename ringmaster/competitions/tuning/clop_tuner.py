@@ -89,20 +89,6 @@ PARAMETER = CallOf(
     positional=("code", "min", "max"),
 )
 
-#: The closing match; `against` is "" for the first opponent.
-CLOP_VERIFY = CallOf(
-    VERIFY.kind,
-    changed(
-        VERIFY.settings,
-        "against",
-        help="Opponent of the tuned values: a player's code, or 'start' for the start values; "
-        "by default the first opponent of the tune.",
-        default="",
-    ),
-    VERIFY.build,
-    positional=VERIFY.positional,
-)
-
 CLOP_SETTINGS: tuple[Setting, ...] = (
     *changed(
         changed(CANDIDATE_SETTINGS, "candidate_colour", default="alternating"),
@@ -136,7 +122,7 @@ CLOP_SETTINGS: tuple[Setting, ...] = (
         "depend on each other.",
         "all",
     ),
-    optional("verify", CLOP_VERIFY, "The closing match."),
+    optional("verify", VERIFY, "The closing match."),
     optional(
         "stop_on_error",
         Boolean(),
@@ -159,17 +145,11 @@ _PARAMETERS = (
 
 
 class State(GameTuneState, kw_only=True):
-    """The state of the tuner.
-
-    codes     of the tuned parameters
-    tuner     see `Clop.state`
-    next      number of the next game
-    sample    number of the last sample issued, and its places
-    """
-
     codes: list[str]
     tuner: dict[str, Any] = msgspec.field(default_factory=dict)
+    #: Number of the next game.
     next: int = 0
+    #: Number of the last sample issued, and its places.
     sample: tuple[int, list[int]] = (-1, [])
 
 
@@ -193,10 +173,7 @@ class ClopTuner(CandidateTune):
         self.tuned = tuple(p for p in self.parameters if not p.frozen)
         axes = [Axis(p.minimum, p.maximum, p.integer, p.scale == "log") for p in self.tuned]
         self.tuner = Clop(
-            axes,
-            seed=values["seed"],
-            H=values["clop_H"],
-            all_pairs=values["correlations"] == "all",
+            axes, seed=values["seed"], H=values["clop_H"], all_pairs=values["correlations"] == "all"
         )
         self._state = State(codes=[p.code for p in self.tuned])
         default_match = VerifySettings(1000, against=next(iter(self.opponents)))
@@ -333,11 +310,11 @@ class ClopTuner(CandidateTune):
         return f"{games}, {counted(self._samples, 'sample')}"
 
     def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
-        notes = self._results()
+        tallies = self._own_tallies()
+        notes = [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
         if live:
-            return [
-                Listing(_PARAMETERS, self._live_rows()).table(self._work_done(), notes, live=True)
-            ]
+            tuned = tuple(row for row in self._rows() if not row["frozen"])
+            return [Listing(_PARAMETERS, tuned).table(self._work_done(), notes, live=True)]
         if len(self.tuner):
             weight, share = self.tuner.local()
             notes.append(
@@ -350,26 +327,11 @@ class ClopTuner(CandidateTune):
         rows = self._rows()
         if any(row["signal"] is False for row in rows):
             notes.append("signal not yet: the results show no effect of the parameter so far")
-        lines = tuple(uninformative(self._own_tallies()))
+        lines = tuple(uninformative(tallies))
         table = Listing(_PARAMETERS, rows).table(self._work_done(), notes)
         return [table, *([Text(lines)] if lines else [])]
 
-    def _live_rows(self) -> tuple[dict[str, Any], ...]:
-        # regions and signals take a while
-        estimate = self.tuner.estimate()
-        shown = [None] * len(self.tuned) if estimate is None else map(_estimate, estimate)
-        return tuple(
-            {"code": p.code, "range": _interval(p.minimum, p.maximum), "estimate_or_frozen": text}
-            for p, text in zip(self.tuned, shown, strict=True)
-        )
-
-    def _results(self) -> list[str]:
-        """Return the candidates' results against each opponent."""
-        tallies = self._own_tallies()
-        return [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
-
     def _rows(self) -> tuple[dict[str, Any], ...]:
-        """Return the values of all columns for each parameter."""
         findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
         rows = []
         for index, p in enumerate(self.parameters):

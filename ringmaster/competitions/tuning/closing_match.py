@@ -37,17 +37,12 @@ from ringmaster.competitions.tuning.opponents import (
     weighted_cycle,
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
-from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CLOSING, CheckJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
 
-#: Relative rounding error of equal estimates.
-_SAME = 1e-9
-
-_WHOSE = " of the closing match"
 NOTHING = "the tuned values are the start values: there is nothing to verify"
 
 
@@ -113,7 +108,7 @@ class ClosingMatches:
         self._own_book = self._separate_book()
         self._book = self._own_book or book
         if self.settings is not None:
-            self._players(self._start, self._start)  # checks them
+            self._players(self._start)  # checks them
 
     def _mixed(self, settings: VerifySettings) -> VerifySettings:
         """Return settings with the tune's `time_controls`, and a pair for each, unless they have
@@ -133,10 +128,7 @@ class ClosingMatches:
         return OpeningBook(openings, self._game, self._values["seed"])
 
     def request(self, games: int | None) -> None:
-        """Request a match, with or without Verify(…).  Raises UsageError.
-
-        games  most games, None for the number in the settings
-        """
+        """Request a match of `games`, None for the number in the settings.  Raises UsageError."""
         settings = self.settings or self._default
         if games is not None and games % 2:
             raise UsageError(f"{games} games are not a whole number of pairs; use an even number")
@@ -155,7 +147,6 @@ class ClosingMatches:
 
     @property
     def has_openings(self) -> bool:
-        """Return whether the games of a match have openings."""
         return not self._book.lacks_openings()
 
     def opponents(self) -> list[Player]:
@@ -197,16 +188,13 @@ class ClosingMatches:
         code = self._values["player"]
         return f"{code}:tuned", f"{code}:{START}" if against == START else against
 
-    def _players(self, tuned: ValuesByCode, start: ValuesByCode | None) -> tuple[Player, Player]:
-        """Return both sides, the tuned one first.  Raises SettingError.
-
-        start  values of the other side, if it is the tuned player as well
-        """
+    def _players(self, tuned: ValuesByCode) -> tuple[Player, Player]:
+        """Return both sides, the tuned one first.  Raises SettingError."""
         settings = self.settings or self._default
         first = limited(self._candidate(":tuned", tuned), settings)
-        if start is None or settings.against != START:
+        if settings.against != START:
             return first, self._opponent(settings)
-        return first, limited(self._candidate(f":{START}", start), settings)
+        return first, limited(self._candidate(f":{START}", self._start), settings)
 
     def _opponent(self, settings: VerifySettings) -> Player:
         """Return the opponent from the control file.  Raises SettingError."""
@@ -217,23 +205,20 @@ class ClosingMatches:
 
     def players(self, ticket: Ticket) -> tuple[Player, Player]:
         """Return the players of a game, the first mover first."""
-        match = self._match(ticket)
-        first, second = self._players(match.tuned, match.start)
-        first, second = (p.at_time_control(ticket.get("tc", "")) for p in (first, second))
+        players = self._players(self._match(ticket).tuned)
+        first, second = (p.at_time_control(ticket.get("tc", "")) for p in players)
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
-        """Return the opening of a game."""
         return self._book.pick(self._match(ticket).first + ticket["g"] // 2)
 
     def describe(self, ticket: Ticket) -> Played:
-        """Describe a game of a match."""
         match = self._match(ticket)
         first, second = (1, 0) if ticket["g"] % 2 else (0, 1)
         codes = match.tally.players
         return Played(
             players=(codes[first], codes[second]),
-            matchup=match_id(ticket["v"]),
+            matchup=_match_id(ticket["v"]),
             parameters=(self._shown(match.values(first)), self._shown(match.values(second))),
             opening=ticket.get("o", ""),
             pair=ticket["g"] // 2,
@@ -269,13 +254,6 @@ class ClosingMatches:
             matchup.limit, matchup.sprt = settings.games, settings.sprt
         return matchup if is_current else None
 
-    def begin(self, standing: Standing) -> Matchup | None:
-        """Return the current match, or a new one; None where there is nothing to verify."""
-        matchup = self.current(standing)
-        if matchup is not None:
-            return matchup
-        return None if self.nothing(standing) else self._add(standing)
-
     def _add(self, standing: Standing) -> Matchup:
         settings = self.settings or self._default
         codes = self._codes(settings.against)
@@ -298,11 +276,11 @@ class ClosingMatches:
 
     def _append_matchup(self, match: Match) -> Matchup:
         tally = match.tally
-        first, second = self._players(self._start, self._start)
+        first, second = self._players(self._start)
         if match.by_time_control:
             first, second = (msgspec.structs.replace(p, time_control=None) for p in (first, second))
         matchup = Matchup(
-            id=match_id(len(self._matchups) + 1),
+            id=_match_id(len(self._matchups) + 1),
             players=(first, second),
             settings=self._game,
             book=self._book,
@@ -318,9 +296,11 @@ class ClosingMatches:
 
     def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
         """Return id and ticket of the next game, None without one; `count` registers it."""
-        matchup = self.begin(standing)
+        matchup = self.current(standing)
         if matchup is None:
-            return None
+            if self.nothing(standing):
+                return None
+            matchup = self._add(standing)
         matchup.tally.trial = matchup.present_sprt_progress()
         self.matches[-1].games = matchup.limit or 0
         if not matchup.wants_more():
@@ -352,7 +332,6 @@ class ClosingMatches:
         return matchup.wants(ticket["g"])
 
     def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
-        """Record the result of a game."""
         matchup = self.count(ticket, standing)
         tallies = [matchup.tally]
         if control := ticket.get("tc"):
@@ -381,12 +360,10 @@ class ClosingMatches:
     # state
 
     def state(self) -> list[dict[str, Any]]:
-        """Return the matches as JSON data."""
         data: list[dict[str, Any]] = msgspec.to_builtins(self.matches)
         return data
 
     def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        """Load a state."""
         self.matches = msgspec.convert(state, list[Match])
         self._matchups.clear()
         for match in self.matches:
@@ -395,12 +372,11 @@ class ClosingMatches:
     # reports
 
     def warnings(self, standing: Standing) -> list[str]:
-        """Return warnings about the settings."""
         settings = self.settings
         if settings is None:
             return []
-        both = self._players(self._start, self._start)
-        line = expected_repeats(both, self._book.size, settings.games, 2, _WHOSE)
+        both = self._players(self._start)
+        line = expected_repeats(both, self._book.size, settings.games, 2, " of the closing match")
         lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
@@ -417,7 +393,6 @@ class ClosingMatches:
         return lines
 
     def notices(self, standing: Standing) -> list[str]:
-        """Return notices for the start of a run."""
         size = self._book.size
         if self.settings is None or self._own_book is not None or size is None:
             return []
@@ -449,19 +424,9 @@ class ClosingMatches:
         return sum(match.tally.completed for match in self.matches)
 
     def infos(self, standing: Standing) -> list[MatchupInfo]:
-        """Return the matches as matchups."""
-        return [info for _, info in self._present(standing)]
-
-    def _present(self, standing: Standing) -> list[tuple[Match, MatchupInfo]]:
         """Return all matches, the last one with the present settings if it is due."""
         self.current(standing)
-        infos = [matchup.info() for matchup in self._matchups]
-        return list(zip(self.matches, infos, strict=True))
-
-    def result(self, standing: Standing) -> MatchResult | None:
-        """Return the result of the current match, None without one."""
-        matchup = self.current(standing)
-        return None if matchup is None else matchup.match_result()
+        return [matchup.info() for matchup in self._matchups]
 
     @property
     def against_start(self) -> bool:
@@ -471,19 +436,18 @@ class ClosingMatches:
         return self.settings.against == START
 
     def blocks(self, standing: Standing) -> list[Table | Text]:
-        """Return the blocks of a report."""
         blocks: list[Table | Text] = [
-            self._table(match, info, standing) for match, info in self._present(standing)
+            self._table(match, info, standing)
+            for match, info in zip(self.matches, self.infos(standing), strict=True)
         ]
         if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
         return blocks
 
     def live_blocks(self, standing: Standing) -> list[Table | Text]:
-        """Return the blocks of the live display."""
         rows = {
             info.name + f" after {match.iteration} {self._counted}" * (len(self.matches) > 1): info
-            for match, info in self._present(standing)
+            for match, info in zip(self.matches, self.infos(standing), strict=True)
         }
         return [live_table(rows, self._game.game, "closing match")] if rows else []
 
@@ -518,7 +482,7 @@ class ClosingMatches:
                     for control, tally in match.by_time_control.items()
                 ],
             }
-            for match, info in self._present(standing)
+            for match, info in zip(self.matches, self.infos(standing), strict=True)
         ]
 
 
@@ -536,10 +500,9 @@ def _time_control_of_pair(weights: Mapping[str, float], pair: int) -> str:
 def _same(values: ValuesByCode, others: ValuesByCode) -> bool:
     """Return whether values are equal but for rounding."""
     return values.keys() == others.keys() and all(
-        math.isclose(value, others[code], rel_tol=_SAME) for code, value in values.items()
+        math.isclose(value, others[code], rel_tol=1e-9) for code, value in values.items()
     )
 
 
-def match_id(number: int) -> str:
-    """Return the id of a match, counted from 1."""
+def _match_id(number: int) -> str:
     return f"verify{number}"

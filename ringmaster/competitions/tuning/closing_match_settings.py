@@ -35,7 +35,7 @@ class VerifySettings(msgspec.Struct, frozen=True):
     """Verify(…) of a control file.
 
     games     most games
-    against   START, or the code of a player
+    against   START, or the code of a player; "" for the default of the type
     time_control, move_time, nodes, depth
               limits of both sides; all None: the players' limits in the tune
     time_controls  weights of time controls, {} for only the players' limits
@@ -104,8 +104,8 @@ VERIFY = CallOf(
             "against",
             Identifier(),
             "Opponent of the tuned values: 'start', the start values of the tune, or a player's "
-            "code.",
-            START,
+            "code; by default 'start', in a clop_tuner the first opponent of the tune.",
+            "",
         ),
         msgspec.structs.replace(
             LIMITS[0],
@@ -126,10 +126,7 @@ VERIFY = CallOf(
 
 
 def limited(player: Player, settings: VerifySettings) -> Player:
-    """Return a player with the limits of the closing match.
-
-    Raises SettingError for limits that its protocol does not support.
-    """
+    """Return a player with the limits of the match.  Raises SettingError for unsupported ones."""
     if not settings.limits:
         return player
     player = msgspec.structs.replace(player, **settings.limits)

@@ -3,26 +3,25 @@ value, and the tree."""
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from ringmaster.competitions.result_lines import is_number
 from ringmaster.competitions.tuning.chart_parts import (
     FEWEST_OF_RATE,
-    SHOWN,
     cells_of,
+    game_groups,
     measured,
     name_of,
-    parts_of,
     rate_text,
-    results_chart,
+    results_charts,
     window_size,
 )
-from ringmaster.competitions.tuning.mc_tuner import McTuner, share_of_best
+from ringmaster.competitions.tuning.mc_tuner import McTuner, initial_of, points_of, share_of_best
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.report import (
     AnyChart,
@@ -40,6 +39,7 @@ from ringmaster.model.report import (
 )
 from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import share_ends, share_interval
+from ringmaster.tuners.space import Array
 from ringmaster.tuners.ucb import Family, Path, Ucb
 
 #: Most parameters whose pairs have heat maps.
@@ -49,7 +49,7 @@ BREADTHS = (10, 5, 3)
 
 
 class McCharts:
-    """Sums the games of a tune for charts.
+    """The games of a tune as arrays, for charts.
 
     games  recorded tickets and results, in order
     """
@@ -58,66 +58,45 @@ class McCharts:
         self._tune = tune
         tree = self._tree = tune.tree
         self._codes = [p.code for p in tune.parameters]
-        self._cells = [cells_of(row) for row in tune.samples]
         self._numeric = [all(map(is_number, row)) for row in tune.samples]
         self._names = [list(dict.fromkeys(map(name_of, row))) for row in tune.samples]
-        #: The tree after the windows so far.
-        self._replay = Ucb(
+        #: Number of games, the best path then, and points and games with its estimated rate.
+        self._course: list[tuple[int, Path, tuple[float, float]]] = []
+        replay = Ucb(
             tree.splits,
             exploration_coefficient=tree.exploration_coefficient,
             initial_visits=tree.initial_visits,
             initial_wins=tree.initial_wins,
             max_depth=tree.max_depth,
         )
-        #: Points of each game.
-        self._points = array("d")
-        #: Games and points by path, of the open window.
-        self._open: dict[Path, list[float]] = {}
-        #: By window: number of its games, and of these by cell, for each parameter.
-        self._played: list[tuple[int, list[npt.NDArray[np.float64]]]] = []
-        #: Number of games, the best path then, and points and games with its estimated rate.
-        self._course: list[tuple[int, Path, tuple[float, float]]] = []
+        points, candidates = array("d"), array("q")
         window = window_size(tree.games)
         for ticket, result in games:
-            self._add(ticket, result)
-            if len(self._points) % window == 0:
-                self._close()
-        self._close()
-
-    def _add(self, ticket: Ticket, result: GameResult) -> None:
-        """Add a game; a void one only expands the tree."""
-        path = tuple(ticket["p"])
-        expanded = ticket.get("e")
-        if expanded is not None:
-            self._replay.grow(path, (expanded[0], expanded[1]))
-        if result.outcome == "void":
-            return
-        # a game of unknown result counts as a loss (Gomill)
-        points = result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
-        self._points.append(points)
-        sums = self._open.setdefault(path, [0, 0.0])
-        sums[0] += 1
-        sums[1] += points
-
-    def _close(self) -> None:
-        """End a window of games."""
-        played = [np.zeros(len(names)) for names, _ in self._cells]
-        total = 0
-        for path, (games, points) in self._open.items():
-            self._replay.tell(path, points, flying=False, games=int(games))
-            total += int(games)
-            for i, place in enumerate(self._tree.coordinates(path[0])):
-                played[i][self._cells[i][1][place]] += games
-        self._open.clear()
-        if total:
-            self._played.append((total, played))
-            self._course.append(_best(self._replay))
+            path = tuple(ticket["p"])
+            # a void game only expands the tree
+            replay.grow(path, initial_of(ticket))
+            if result.outcome != "void":
+                points.append(points_of(ticket, result))
+                candidates.append(path[0])
+                replay.tell(path, points[-1], flying=False)
+                if len(points) % window == 0:
+                    self._course.append(_best(replay))
+        self._points = np.array(points)
+        places = np.unravel_index(np.array(candidates), tree.splits)
+        groups = [cells_of(row) for row in tune.samples]
+        #: By parameter: the names of its cells.
+        self._cell_names = [names for names, _ in groups]
+        #: By parameter: the cell of each game.
+        self._cells = [
+            np.array(cells)[place] for (_, cells), place in zip(groups, places, strict=True)
+        ]
 
     def charts(self) -> list[ChartGroup]:
         """Return the charts; none before the first result."""
-        if not self._course:
+        if not len(self._points):
             return []
-        self._course[-1] = _best(self._tree)
+        before = [item for item in self._course if item[0] < self._tree.games]
+        self._course = [*before, _best(self._tree)]
         several = 1 < len(self._codes) <= MOST_PAIRED
         rates, visits = self._pairs() if several else self._singles()
         intervals = "with 95 % intervals" + (" at the pointer" if several else "")
@@ -139,17 +118,9 @@ class McCharts:
                 "The share of the games with each value, by groups of games.",
                 "trajectory",
             ),
-            ChartGroup(
-                "Tree",
-                (Tree("Most visited candidates", self._root(), self._tree_note()),),
-                "Shares are of the games of the node above.",
-                "tree",
-            ),
+            self._most_visited(),
+            results_charts(self._points.tolist(), "all candidates", self._tune.opponent.code),
         ]
-        results = results_chart(self._points, self._tune.opponent.code)
-        if results is not None:
-            text = "Points of all candidates by groups of games, with 95 % intervals."
-            groups.append(ChartGroup("Results", (results,), text, "results"))
         return [group for group in groups if group.charts]
 
     # the best candidate
@@ -204,50 +175,43 @@ class McCharts:
 
     # by value
 
-    def _sums(self, *axes: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def _sums(self, *axes: int) -> tuple[Array, Array]:
         """Return games and points by the cells of one or two parameters."""
-        others = tuple(i for i in range(len(self._codes)) if i not in axes)
-        sums = []
-        for row in (self._tree.root.games, self._tree.root.wins):
-            array = np.array(row, dtype=np.float64).reshape(self._tree.splits).sum(axis=others)
-            for place, i in enumerate(axes):
-                first = np.flatnonzero(np.diff(self._cells[i][1], prepend=-1))
-                array = np.add.reduceat(array, first, axis=place)
-            sums.append(array)
-        return sums[0], sums[1]
+        shape = tuple(len(self._cell_names[i]) for i in axes)
+        cell = np.ravel_multi_index([self._cells[i] for i in axes], shape)
+        sums = (np.bincount(cell, row, math.prod(shape)) for row in (None, self._points))
+        games, points = (row.astype(np.float64).reshape(shape) for row in sums)
+        return games, points
 
     def _pairs(self) -> tuple[tuple[AnyChart, ...], tuple[AnyChart, ...]]:
         """Return heat maps of win rates and of games for each pair of parameters."""
         rates, visits = [], []
         for i, j in combinations(range(len(self._codes)), 2):
             # rows are of y
-            games, points = (array.T for array in self._sums(i, j))
+            games, points = (sums.T.tolist() for sums in self._sums(i, j))
             cells = [list(zip(n, p, strict=True)) for n, p in zip(games, points, strict=True)]
-            names = self._cells[i][0], self._cells[j][0]
+            names = self._cell_names[i], self._cell_names[j]
             labels = self._codes[i], self._codes[j]
             title = f"{labels[0]} and {labels[1]}"
             rate = tuple(
-                tuple(100 * float(p / n) if n >= FEWEST_OF_RATE else None for n, p in row)
-                for row in cells
+                tuple(100 * p / n if n >= FEWEST_OF_RATE else None for n, p in row) for row in cells
             )
             texts = tuple(
-                tuple(rate_text(float(p), int(n)) if n else "no games" for n, p in row)
-                for row in cells
+                tuple(rate_text(p, int(n)) if n else "no games" for n, p in row) for row in cells
             )
             if any(value is not None for row in rate for value in row):
                 rates.append(HeatMap(title, *names, rate, "% of the points", *labels, "", texts))
-            counts = tuple(tuple(float(n) for n in row) for row in games)
-            visits.append(HeatMap(title, *names, counts, "games", *labels))
+            visits.append(HeatMap(title, *names, tuple(map(tuple, games)), "games", *labels))
         return tuple(rates), tuple(visits)
 
     def _singles(self) -> tuple[tuple[AnyChart, ...], tuple[AnyChart, ...]]:
         """Return win rates and games by the values of each parameter."""
         rates, visits = [], []
         for i, code in enumerate(self._codes):
-            games, points = self._sums(i)
-            names, _ = self._cells[i]
+            games, points = (sums.tolist() for sums in self._sums(i))
+            names = self._cell_names[i]
             marks = tuple(
-                measured(float(x), float(p), int(n))
+                measured(float(x), p, n)
                 for x, (n, p) in enumerate(zip(games, points, strict=True))
                 if n >= FEWEST_OF_RATE
             )
@@ -256,39 +220,41 @@ class McCharts:
                 rates.append(
                     Chart(code, pieces, "value", "points, %", "", (0.0, 100.0), x_names=names)
                 )
-            series = BarSeries("games", tuple(games.tolist()))
+            series = BarSeries("games", tuple(games))
             visits.append(Bars(code, names, (series,), "value", "games"))
         return tuple(rates), tuple(visits)
 
     def _shares(self) -> tuple[AnyChart, ...]:
         """Return heat maps of the played values by groups of games."""
-        parts = parts_of(self._played, SHOWN)
-        if len(parts) < 2:
+        groups = game_groups(len(self._points))
+        if len(groups) < 2:
             return ()
-        ends = np.cumsum([sum(games for games, _ in part) for part in parts]).tolist()
-        names = tuple(f"to {end}" for end in ends)
+        names = tuple(f"to {end}" for _, end in groups)
         charts = []
-        for i, code in enumerate(self._codes):
-            columns = [sum(played[i] for _, played in part) for part in parts]
-            shares = np.array([100 * column / np.sum(column) for column in columns]).T.round()
-            rows = tuple(map(tuple, shares.tolist()))
-            values, _ = self._cells[i]
+        for code, values, cells in zip(self._codes, self._cell_names, self._cells, strict=True):
+            shares = [
+                100 * np.bincount(cells[first:end], minlength=len(values)) / (end - first)
+                for first, end in groups
+            ]
+            rows = tuple(map(tuple, np.round(shares).T.tolist()))
             charts.append(HeatMap(code, names, values, rows, "% of the games", "games", "value"))
         return tuple(charts)
 
     # the tree
 
-    def _root(self) -> TreeNode:
+    def _most_visited(self) -> ChartGroup:
         tree = self._tree
-        text = rate_text(tree.points, tree.games)
         children = self._nodes(tree.root, (), tree.games)
-        return TreeNode("all candidates", text, 1.0, children)
+        root = TreeNode("all candidates", rate_text(tree.points, tree.games), 1.0, children)
+        tried = sum(1 for games in tree.root.games if games)
+        note = f"{tried} of {tree.size} candidates tried"
+        if tried > BREADTHS[0]:
+            note += f", the first {BREADTHS[0]} are shown"
+        chart = Tree("Most visited candidates", root, note)
+        return ChartGroup("Tree", (chart,), "Shares are of the games of the node above.", "tree")
 
     def _nodes(self, family: Family, above: Path, games: int) -> tuple[TreeNode, ...]:
-        """Return the most visited nodes of a family, with those below them.
-
-        games  of the node above
-        """
+        """Return a family's most visited nodes with those below; the one above has `games`."""
         if len(above) == len(BREADTHS) or not games:
             return ()
         visited = [child for child, visits in enumerate(family.games) if visits]
@@ -303,14 +269,8 @@ class McCharts:
             nodes.append(TreeNode(self._tune.text(path), text, min(1.0, visits / games), children))
         return tuple(nodes)
 
-    def _tree_note(self) -> str:
-        tried = sum(1 for games in self._tree.root.games if games)
-        note = f"{tried} of {self._tree.size} candidates tried"
-        return note if tried <= BREADTHS[0] else f"{note}, the first {BREADTHS[0]} are shown"
-
 
 def _best(tree: Ucb) -> tuple[int, Path, tuple[float, float]]:
-    """Return an item of the course."""
     node = tree.node(tree.best())
     share = share_of_best(tree, node) if node.games else (0.0, 0.0)
     return tree.games, node.path, share

@@ -7,7 +7,7 @@ most games to the winning candidates.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -67,7 +67,6 @@ class McParameter(CandidateParameter, frozen=True, kw_only=True):
     split: int
 
     def canonical(self) -> dict[str, Any]:
-        """Return the arguments of Parameter(…), for the comparison of two runs."""
         names = ("code", "format", "option", "split")
         return {**{name: getattr(self, name) for name in names}, "scale": self.transform}
 
@@ -98,16 +97,10 @@ PARAMETER = CallOf(
 
 
 class State(GameTuneState, kw_only=True):
-    """The state of the tuner.
-
-    codes     of the parameters
-    splits    of the parameters
-    next      number of the next game; void games use up their numbers
-    """
-
     codes: list[str]
     splits: list[int]
     tree: dict[str, Any] = msgspec.field(default_factory=dict)
+    #: Number of the next game; void games use up their numbers.
     next: int = 0
 
 
@@ -122,8 +115,6 @@ _COLUMNS = (
 
 
 class McTuner(GomillTune):
-    """The `mc_tuner` competition type."""
-
     type_name: ClassVar[str] = "mc_tuner"
     _state: State
     parameters: tuple[McParameter, ...]
@@ -187,43 +178,27 @@ class McTuner(GomillTune):
         #: Nodes of the games in progress, by number.
         self._flying: dict[int, Path] = {}
 
-    def _wrong_settings(self) -> list[SettingError]:
-        errors = super()._wrong_settings()
+    def _wrong_settings(self) -> Iterator[SettingError]:
+        yield from super()._wrong_settings()
         komi = self.values["komi"]
         if self._game == "go" and komi is not None and komi % 1 == 0:
-            errors.append(
-                SettingError(
-                    ("komi",),
-                    f"{komi:g} is a whole number, so games may end in jigo",
-                    "a fractional number such as 7.5",
-                )
-            )
+            text = f"{komi:g} is a whole number, so games may end in jigo"
+            yield SettingError(("komi",), text, "a fractional number such as 7.5")
         candidates = math.prod(p.split for p in self.parameters)
         if candidates > MOST_CANDIDATES:
-            errors.append(
-                SettingError(
-                    ("parameters",),
-                    f"the splits make {candidates:,} candidates",
-                    f"at most {MOST_CANDIDATES:,}",
-                )
-            )
-        return errors
+            text = f"the splits make {candidates:,} candidates"
+            yield SettingError(("parameters",), text, f"at most {MOST_CANDIDATES:,}")
 
     def _first_samples(self, index: int) -> list[Any]:
-        """Return a parameter's values in the first generation.
-
-        Raises SettingError for a scale with varying results.
-        """
+        """Return a parameter's first values.  Raises SettingError for a scale that varies."""
         split = self.parameters[index].split
         inputs = [(2 * place + 1) / (2 * split) for place in range(split)]
         values = [self._binding.transformed(index, f) for f in inputs]
         for f, value in zip(inputs, values, strict=True):
             if canonical(self._binding.transformed(index, f)) != canonical(value):
-                raise SettingError(
-                    ("parameters", index, "scale"),
-                    f"called twice with ({f!r}), it returned different values",
-                    "a function of its argument alone",
-                )
+                text = f"called twice with ({f!r}), it returned different values"
+                expected = "a function of its argument alone"
+                raise SettingError(("parameters", index, "scale"), text, expected)
         return values
 
     def _probes(self, index: int) -> list[float]:
@@ -253,7 +228,6 @@ class McTuner(GomillTune):
         return {code: samples[place] for code, samples, place in row}
 
     def text(self, path: Path) -> str:
-        """Return a node's engine parameters for reports."""
         return self.formatted(self.engine(path))
 
     def _steps(self, path: Path) -> str:
@@ -324,7 +298,7 @@ class McTuner(GomillTune):
         if not self._wants(number):
             return False
         if number not in self._flying:
-            self.tree.resume(path, _initial(ticket))
+            self.tree.resume(path, initial_of(ticket))
             self._flying[number] = path
         return True
 
@@ -335,7 +309,7 @@ class McTuner(GomillTune):
         if result.outcome == "void":
             # its expansion of the tree stays, and its number is not played again (Gomill)
             path = tuple(ticket["p"])
-            self.tree.grow(path, _initial(ticket))
+            self.tree.grow(path, initial_of(ticket))
             if self._flying.pop(ticket["n"], None) is not None:
                 self.tree.withdraw(path)
         return msgspec.structs.replace(reaction, replay=False)
@@ -346,9 +320,7 @@ class McTuner(GomillTune):
     def _learn(self, ticket: Ticket, result: GameResult, line: str) -> Reaction:
         path = tuple(ticket["p"])
         flying = self._flying.pop(ticket["n"], None) is not None
-        # a game of unknown result counts as a loss (Gomill)
-        points = result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
-        self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
+        self.tree.tell(path, points_of(ticket, result), flying=flying, initial=initial_of(ticket))
         best = self.tree.best()
         line += f"; best {self._full(best)} {self.tree.node(best).value:.3f}"
         period = self.values["log_tree_to_history_period"]
@@ -371,10 +343,8 @@ class McTuner(GomillTune):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
-        present = self._state
         was, now = (
-            [f"{code}/{split}" for code, split in zip(each.codes, each.splits, strict=True)]
-            for each in (restored, present)
+            list(map("{}/{}".format, each.codes, each.splits)) for each in (restored, self._state)
         )
         check_unchanged(was, now)
         self.tree.restore(restored.tree)
@@ -405,12 +375,8 @@ class McTuner(GomillTune):
         limit = self._limit
         total = "" if limit is None else f"{self.tree.games}/"
         games = counted(self.tree.games if limit is None else limit, "game")
-        parts = [
-            counted(wins, "win"),
-            counted(draws, "draw") if draws else "",
-            counted(losses, "loss"),
-        ]
-        tally = ", ".join(filter(None, parts))
+        counts = {"win": wins, "draw": draws, "loss": losses}
+        tally = ", ".join(counted(n, word) for word, n in counts.items() if n or word != "draw")
         if unknown:
             tally += f", {counted(unknown, 'unknown result')} (counted as losses)"
         best = self.tree.node(self.tree.best())
@@ -511,7 +477,12 @@ def _own_rate(best: Node) -> str:
     return f"{share:.0f} % in the {counted(best.games, 'game')} that chose it"
 
 
-def _initial(ticket: Ticket) -> tuple[int, float] | None:
+def points_of(ticket: Ticket, result: GameResult) -> float:
+    """Return the candidate's points; a game of unknown result counts as a loss (Gomill)."""
+    return result.points(ticket["s"]) if result.outcome != "unknown" else 0.0
+
+
+def initial_of(ticket: Ticket) -> tuple[int, float] | None:
     """Return initial visits and wins of a generation expanded for a game, else None."""
     expanded = ticket.get("e")
     return None if expanded is None else (expanded[0], expanded[1])

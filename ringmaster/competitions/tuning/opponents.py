@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from ringmaster.competitions.common_settings import find_player
@@ -75,16 +76,9 @@ def make_player(values: Mapping[str, Any], code: str, path: SettingPath) -> Play
 
 def weighted_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
     """Return the opponents (or time controls) of consecutive openings, spread by weight."""
-    total = sum(weights.values())
-    credit = dict.fromkeys(weights, 0)
-    order = []
-    for _ in range(total):
-        for code, weight in weights.items():
-            credit[code] += weight
-        following = max(credit, key=lambda code: credit[code])
-        credit[following] -= total
-        order.append(following)
-    return tuple(order)
+    places = [((i + 0.5) / n, code) for code, n in weights.items() for i in range(n)]
+    # equal places stay in the order of the weights
+    return tuple(code for _, code in sorted(places, key=itemgetter(0)))
 
 
 def wins_draws_losses(tallies: Iterable[Tally], opponent: str | None = None) -> list[int]:
@@ -95,13 +89,11 @@ def wins_draws_losses(tallies: Iterable[Tally], opponent: str | None = None) -> 
 
 
 def results_text(tallies: Iterable[Tally], opponent: str | None = None) -> str:
-    """Return wins, draws and losses in words."""
     wins, draws, losses = wins_draws_losses(tallies, opponent)
     return f"wins {wins}, draws {draws}, losses {losses}"
 
 
 def results_data(tallies: Iterable[Tally], opponent: str | None = None) -> dict[str, int]:
-    """Return wins, draws and losses for `show --json`."""
     counts = wins_draws_losses(tallies, opponent)
     return dict(zip(("wins", "draws", "losses"), counts, strict=True))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,7 @@ import msgspec
 
 from ringmaster.competitions.common_settings import PlayerDefinition, noting
 from ringmaster.competitions.competition import PlayedValue, TunedOptions
-from ringmaster.competitions.tuning.function_probes import (
-    combinations,
-    fill,
-    spread,
-)
+from ringmaster.competitions.tuning.function_probes import combinations, fill, spread
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDINGS,
     CandidateParameter,
@@ -221,14 +217,15 @@ class ParameterBinding:
                 and msgspec.structs.replace(other, options=player.options) == player
                 for other in others
             ):
-                changes.append(OptionChange(code, tuple(_changed(player, o) for o in others)))
+                changed = (
+                    {k: v for k, v in other.options.items() if player.options.get(k) != v}
+                    for other in others
+                )
+                changes.append(OptionChange(code, tuple(changed)))
         return TunedOptions(check, tuple(changes), tuple(idle))
 
     def with_transformed(self, ticket: Ticket, values: ValuesByCode) -> Ticket:
-        """Return a ticket with the results of the transforms, for `played_values`.
-
-        Raises SettingError.
-        """
+        """Return a ticket with results of transforms, for `played_values`.  Raises SettingError."""
         results = {
             p.code: (values[p.code], canonical(self.transformed(i, values[p.code])))
             for i, p in self._used
@@ -255,9 +252,7 @@ class ParameterBinding:
         transform = parameter.transform
         return transform is not None and not isinstance(transform, Choices)
 
-    def _clashes(self) -> list[SettingError]:
-        """Return errors for wrong and conflicting bindings."""
-        errors: list[SettingError] = []
+    def _clashes(self) -> Iterator[SettingError]:
         codes: dict[tuple[str, str], str] = {}
         base = self._base
         for i, parameter in self._used:
@@ -265,29 +260,22 @@ class ParameterBinding:
             place = ("parameters", i) if way is None else ("parameters", i, way)
             if base is None:
                 if way is not None:
-                    errors.append(
-                        SettingError(place, f"{way} has no meaning beside make_candidate")
-                    )
+                    yield SettingError(place, f"{way} has no meaning beside make_candidate")
                 continue
             name = getattr(parameter, way or "option") or parameter.code
             problem = _problem(way, name, base.protocol)
             if problem is not None:
-                errors.append(SettingError(place, *problem))
+                yield SettingError(place, *problem)
                 continue
             # names of options are case-insensitive
             key = (way or "option", name.casefold() if way in (None, "option") else name)
             if key in codes:
                 what = {"gtp": "GTP command", "environ": "variable"}.get(key[0], key[0])
-                errors.append(
-                    SettingError(
-                        place,
-                        f"parameters {codes[key]!r} and {parameter.code!r} are the same "
-                        f"{what} {name!r}",
-                        "a make_candidate function to combine parameters in one value",
-                    )
-                )
+                both = f"parameters {codes[key]!r} and {parameter.code!r}"
+                text = f"{both} are the same {what} {name!r}"
+                expected = "a make_candidate function to combine parameters in one value"
+                yield SettingError(place, text, expected)
             codes.setdefault(key, parameter.code)
-        return errors
 
     def _failures(self) -> list[SettingError]:
         """Return errors at the start values, one a parameter."""
@@ -340,11 +328,9 @@ class ParameterBinding:
             template = getattr(parameter, name)
             for match in _CONVERSION.finditer(template or ""):
                 if match[1] in "dioxX":
-                    raise SettingError(
-                        ("parameters", index, name),
-                        f"{match[0]} in {template!r} cuts fractions off",
-                        "integer=True in its Parameter, or another conversion such as %.3f",
-                    )
+                    text = f"{match[0]} in {template!r} cuts fractions off"
+                    expected = "integer=True in its Parameter, or another conversion such as %.3f"
+                    raise SettingError(("parameters", index, name), text, expected)
 
     def _check_value(self, index: int, played: int | float) -> None:
         """Raise SettingError when a value cannot be delivered or shown."""
@@ -395,15 +381,7 @@ def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | Non
 
 
 def _command(template: str, value: OptionValue) -> str:
-    """Return a command with its value.
-
-    Raises TypeError, ValueError for a template of more than one value.
-    """
+    """Return a command with its value.  Raises TypeError, ValueError for several conversions."""
     if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
         template += " %s"
     return template % (value,)
-
-
-def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:
-    was = base.options
-    return {k: v for k, v in player.options.items() if k not in was or was[k] != v}

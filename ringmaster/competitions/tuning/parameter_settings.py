@@ -44,19 +44,16 @@ class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
     """
 
     def text(self, value: Any) -> str:
-        """Return an engine parameter for reports."""
         if self.format is None or isinstance(value, FailedValue):
             return f"{self.code}: {value}"
         return fill(self.format, value)
 
 
 def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
-    """Return the parameter of a Parameter(…).  Raises SettingError."""
     return checked_parameter(TunedParameter, values)
 
 
 def wrong_argument(code: str, name: str, text: str, expected: str = "") -> SettingError:
-    """Return an error of an argument of Parameter(…)."""
     return SettingError((name,), f"parameter {code!r}: {text}", expected)
 
 
@@ -92,11 +89,9 @@ def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
         raise wrong_argument(code, "c_end", text, f"at most {half:g}")
     bindings = [name for name in BINDINGS if values[name] is not None]
     if len(bindings) > 1:
-        raise SettingError(
-            (bindings[1],),
-            f"parameter {code!r} is sent to engines in two ways, {bindings[0]} and {bindings[1]}",
-            "one of them",
-        )
+        text = f"parameter {code!r} is sent to engines in two ways, {bindings[0]} and {bindings[1]}"
+        expected = "one of them"
+        raise SettingError((bindings[1],), text, expected)
     names = {"min": "minimum", "max": "maximum"}
     values = {**values, "frozen": values["frozen"] or values.get("not_used", False)}
     return make(**{names.get(name, name): value for name, value in values.items()})
@@ -207,7 +202,6 @@ def check_unchanged(stored: Sequence[str], present: Sequence[str]) -> None:
 
 
 def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
-    """Return errors of the parameters as a whole."""
     codes = [p.code for p in parameters]
     errors = [
         SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")
@@ -249,17 +243,13 @@ def _build_log(values: dict[str, Any], context: Context) -> Log:
         if values[name] == 0:
             raise SettingError((name,), "a logarithmic scale cannot contain 0", "another bound")
     if values["lower_bound"] * values["upper_bound"] < 0:
-        raise SettingError(
-            ("upper_bound",),
-            "the bounds of a logarithmic scale are of different signs",
-            "bounds of the same sign",
-        )
+        text = "the bounds of a logarithmic scale are of different signs"
+        expected = "bounds of the same sign"
+        raise SettingError(("upper_bound",), text, expected)
     return Log(**values)
 
 
 class _Anything(SettingType):
-    """A value of any type."""
-
     def describe(self) -> str:
         return "anything"
 

@@ -14,7 +14,6 @@ from ringmaster.competitions.competition import (
     Competition,
     Contestant,
     History,
-    MatchupInfo,
     Played,
     PlayedValue,
     Reaction,
@@ -35,11 +34,7 @@ from ringmaster.competitions.tuning.chart_parts import closing_charts
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing
 from ringmaster.competitions.tuning.closing_match_settings import DEFAULT, VerifySettings
 from ringmaster.competitions.tuning.function_probes import FailedValue
-from ringmaster.competitions.tuning.opponents import (
-    make_player,
-    opponent_weights,
-    weighted_cycle,
-)
+from ringmaster.competitions.tuning.opponents import make_player, opponent_weights, weighted_cycle
 from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult, next_command
@@ -89,9 +84,7 @@ class Tune(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.declared: tuple[TunedParameter, ...] = values["parameters"]
-        #: Places of `parameters` in `declared`.
-        self._places = [i for i, p in enumerate(self.declared) if not p.not_used]
-        self.parameters = tuple(self.declared[place] for place in self._places)
+        self.parameters = tuple(p for p in self.declared if not p.not_used)
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
 
@@ -133,7 +126,6 @@ class Tune(Competition):
 
     @property
     def start_values(self) -> ValuesByCode:
-        """The start values of all parameters."""
         return {p.code: p.played_value(p.start) for p in self.parameters}
 
     @abstractmethod
@@ -141,11 +133,7 @@ class Tune(Competition):
         """Return the present estimate of all parameters, as played."""
 
     def setup(self) -> Setup:
-        return Setup(
-            self._check_jobs(),
-            self._tuned_options(),
-            self._notices(),
-        )
+        return Setup(self._check_jobs(), self._tuned_options(), self._notices())
 
     @abstractmethod
     def _check_jobs(self) -> list[CheckJob]:
@@ -160,29 +148,22 @@ class Tune(Competition):
         """Return warnings about doubtful settings."""
 
     def _notices(self) -> list[str]:
-        """Return notices for the start of a run."""
         return self.closing.notices(self._standing())
 
     def _function_failures(self) -> list[SettingError]:
         return self._binding.failures_between()
 
     def _delivered_value(self, index: int, value: float) -> Any:
-        """Return the engine value of a parameter, or a `FailedValue`.
-
-        index  in `parameters`
-        value  on the tuner's scale
-        """
-        played = self.parameters[index].played_value(value)
+        """Return the engine value of `parameters[index]`, a `FailedValue` if its function fails."""
+        parameter = self.parameters[index]
+        place = self.declared.index(parameter)
         try:
-            return self._binding.value(self._places[index], played)
+            return self._binding.value(place, parameter.played_value(value))
         except SettingError as error:
             return FailedValue(f"[{error.path[-1]} fails at {value:g}]")
 
     def _candidate_checks(self, samples: Mapping[str, ValuesByCode]) -> list[CheckJob]:
-        """Return startup checks of the player with the given values.
-
-        samples  values by the name of the check
-        """
+        """Return startup checks of the player with values, by the name of the check."""
         return [
             CheckJob(self._check_id(name), self._binding.player("", values), self.settings)
             for name, values in samples.items()
@@ -230,9 +211,7 @@ class Tune(Competition):
         self._verifying = True
         self.closing.request(games)
 
-    @property
     def _ending(self) -> str:
-        """Message at the end of a complete run."""
         if not self._verifying:
             return "competition complete"
         nothing = self.closing.nothing(self._standing())
@@ -253,8 +232,8 @@ class Tune(Competition):
             contestant_of=self._contestant_of,
             doubts=doubts_of(tallies, self._contestant_of),
             openings=self._openings_used(),
-            matchups=tuple(self._matchup_infos()),
-            ending=self._ending,
+            matchups=tuple(self.closing.infos(self._standing())),
+            ending=self._ending(),
             report=Report(tuple(self._all_blocks(live=live))),
             warnings=[] if live else self._warnings(),
             data=self._json_data,
@@ -267,7 +246,6 @@ class Tune(Competition):
         """Number of games of the tune that count."""
 
     def _own_tallies(self) -> Iterable[Tally]:
-        """Return the tallies of the tune's own games."""
         return ()
 
     def _contestant(self, player: Player) -> Contestant:
@@ -295,9 +273,9 @@ class Tune(Competition):
     def _verdict(self) -> str:
         standing = self._standing()
         state = f"{'Tuned' if self.is_tuned else 'Tuning'}: {self._work_done()}"
-        match = self.closing.result(standing)
-        if match is not None and match.games:
-            return self._match_verdict(match)
+        matchup = self.closing.current(standing)
+        if matchup is not None and matchup.tally.completed:
+            return self._match_verdict(matchup.match_result())
         if self.is_tuned and self.estimated() == self.start_values:
             return f"{state}; the start values stay"
         if standing.due and self.closing.nothing(standing):
@@ -310,7 +288,6 @@ class Tune(Competition):
         return f"{state}; gain not measured{following}"
 
     def _match_verdict(self, match: MatchResult) -> str:
-        """Return the verdict on a closing match with games."""
         against = "start" if self.closing.against_start else match.players[1]
         head = "Tuned" if self.is_tuned else "Tuned so far"
         estimate = match.estimate
@@ -336,11 +313,8 @@ class Tune(Competition):
     def _work_done(self) -> str:
         """Return the progress of the tune for a verdict: "iteration 120 of 600, 960 games"."""
 
-    def _matchup_infos(self) -> list[MatchupInfo]:
-        return self.closing.infos(self._standing())
-
     def charts(self, history: History) -> list[ChartGroup]:
-        matches = MatchupCourses(self._matchup_infos())
+        matches = MatchupCourses(self.closing.infos(self._standing()))
         for ticket, result in history:
             if is_of_closing_match(ticket):
                 played = self.closing.describe(ticket)
@@ -577,36 +551,32 @@ class GameTune(Tune):
         return self._code_of(self._own_side(ticket))
 
     def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        players: list[Player] = []
-        shown: list[dict[str, Any]] = []
-        texts: list[str] = []
-        stored = ticket
-        for side in self._sides(ticket):
-            if side == OPPONENT:
-                players.append(self.opponents[self._opponent(ticket)])
-                shown.append({})
-                texts.append("")
-                continue
-            values = self._side_values(ticket, side)
-            players.append(self._binding.player(side, values))
-            shown.append(self.shown_values(values))
-            texts.append(self._text_of(values))
-            if self.functions_stay and side == self._own_side(ticket):
-                stored = self._binding.with_transformed(ticket, values)
+        first, second = (self._side(ticket, side) for side in self._sides(ticket))
         opening = self._opening(ticket)
-        first, second = (player.at_time_control(ticket.get("tc", "")) for player in players)
+        if self.functions_stay:
+            own = self._side_values(ticket, self._own_side(ticket))
+            ticket = self._binding.with_transformed(ticket, own)
         return game_job(
             self,
             game_id,
             attempt,
-            (first, second),
+            (first[0], second[0]),
             self.settings,
-            stored,
+            ticket,
             self.book.pick(opening),
-            (shown[0], shown[1]),
+            (first[1], second[1]),
             round=opening + 1,
-            shown_parameters=(texts[0], texts[1]),
+            shown_parameters=(first[2], second[2]),
         )
+
+    def _side(self, ticket: Ticket, side: str) -> tuple[Player, dict[str, Any], str]:
+        """Return the player of a side with its shown values and their text."""
+        control = ticket.get("tc", "")
+        if side == OPPONENT:
+            return self.opponents[self._opponent(ticket)].at_time_control(control), {}, ""
+        values = self._side_values(ticket, side)
+        player = self._binding.player(side, values).at_time_control(control)
+        return player, self.shown_values(values), self._text_of(values)
 
     def played_values(self, ticket: Ticket) -> Sequence[PlayedValue]:
         if is_of_closing_match(ticket) or not self.functions_stay:
@@ -650,7 +620,6 @@ class GameTune(Tune):
         return msgspec.structs.replace(self._learn(ticket, result, line), halt=halt)
 
     def _line(self, ticket: Ticket, result: GameResult) -> str:
-        """Return a result's line for the display and the history."""
         return result_line(result, self._codes(ticket, self._name(ticket)))
 
     def _name(self, ticket: Ticket) -> str:
@@ -711,5 +680,5 @@ class GameTune(Tune):
         return [*self._blocks(live=False), *closing, *([Text(shown)] if shown else [])]
 
     @abstractmethod
-    def _blocks(self, *, live: bool) -> Sequence[Table | Text]:
+    def _blocks(self, *, live: bool) -> Iterable[Table | Text]:
         """Return these blocks on the tune, without its closing match."""

@@ -1,18 +1,19 @@
-"""Reports of an optuna_tuner: the best candidates, the parameters, and the same as data.
+"""The trials of an optuna_tuner: their stored state, values, reports and charts.
 
-And its charts: the best estimate so far, results by value, and importance.
+The order of events is stored by two numbers of each trial: `after`, the number of trials that
+had ended when it was proposed, and `place` among the ended ones.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.optuna_tuner.settings import SearchedParameter
-from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
+from ringmaster.competitions.tally import Pairs
 from ringmaster.competitions.tournaments.matchup_charts import thinned
 from ringmaster.competitions.tuning.chart_parts import (
     VALUE_LABEL,
@@ -23,7 +24,8 @@ from ringmaster.competitions.tuning.chart_parts import (
     rate_text,
 )
 from ringmaster.competitions.tuning.opponents import results_text, uninformative
-from ringmaster.competitions.tuning.parameter_settings import value_text
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
+from ringmaster.competitions.tuning.player_tune import GameTune, GameTuneState
 from ringmaster.errors import counted
 from ringmaster.model.report import (
     LEFT,
@@ -41,8 +43,105 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.stats.elo import Z95, elo_of_score, wilson
-from ringmaster.tuners.search.space import Dimension, Space
+from ringmaster.tuners.search.optuna_study import Asked, SamplerName, Told
+from ringmaster.tuners.search.space import Dimension, Space, Values
 from ringmaster.tuners.search.surrogate import Surrogate
+
+
+class Trial(msgspec.Struct, omit_defaults=True):
+    """A candidate with its results.
+
+    values    in the order of the parameters; None for one that does not exist
+    after     trials that had ended when it was proposed
+    sampler   None for the start values
+    refused   candidates that the constraint refused before it
+    reference score that the best trial was estimated to have when it was proposed, None without
+              one
+    issued    issued games
+    pair      number of its latest pair in the tune
+    pairs     its results by pairs
+    place     its place in the order of ended trials, None before its end
+    hopeless  whether it was ended early
+    """
+
+    values: list[int | float | None]
+    after: int = 0
+    sampler: SamplerName | None = None
+    refused: int = 0
+    reference: float | None = None
+    issued: int = 0
+    pair: int = 0
+    pairs: Pairs = msgspec.field(default_factory=Pairs)
+    place: int | None = None
+    hopeless: bool = False
+
+    @property
+    def games(self) -> int:
+        return self.pairs.games
+
+    @property
+    def score(self) -> float:
+        """The mean score of complete pairs, ½ without one."""
+        pairs = sum(self.pairs.counts)
+        return sum(i * n for i, n in enumerate(self.pairs.counts)) / (4 * pairs) if pairs else 0.5
+
+    def wants_game(self, games: int) -> bool:
+        """Return whether to issue another game; a trial not ended early has `games`."""
+        if self.hopeless or self.issued >= games:
+            return self.issued % 2 == 1
+        return self.place is None
+
+
+class OptunaState(GameTuneState):
+    """The state of a tune.
+
+    codes    of the parameters
+    trials   by number
+    ended    number of ended trials
+    pairs    number of pairs with an issued game
+    """
+
+    codes: list[str]
+    trials: dict[int, Trial]
+    ended: int = 0
+    pairs: int = 0
+
+    def in_order_of_end(self) -> list[tuple[int, Trial]]:
+        ended = [(n, t) for n, t in self.trials.items() if t.place is not None]
+        return sorted(ended, key=lambda item: item[1].place or 0)
+
+    def surrogate(self, space: Space, count: int) -> Surrogate:
+        """Return the estimates by the first ended trials.  Raises RingmasterError."""
+        trials = [trial for _, trial in self.in_order_of_end()[:count]]
+        return Surrogate(space, [t.values for t in trials], [t.pairs.counts for t in trials])
+
+    def estimated(self, surrogate: Surrogate) -> list[tuple[int, Trial]]:
+        """Return the trials that a surrogate estimates, in its order, with their numbers."""
+        ended = self.in_order_of_end()
+        return [ended[row] for row in surrogate.rows]
+
+    def events(self) -> Iterable[Asked | Told]:
+        ends = self.in_order_of_end()
+        told = 0
+        for number, trial in sorted(self.trials.items()):
+            for ended, other in ends[told : trial.after]:
+                yield Told(ended, other.score)
+            told = max(told, trial.after)
+            yield Asked(number, trial.values, trial.sampler, trial.refused)
+        for ended, other in ends[told:]:
+            yield Told(ended, other.score)
+
+
+def reference_size(ended: int) -> int:
+    """Return the number of first ended trials that references are based on.
+
+    It keeps four binary digits: each trial up to 16 has an estimate of its own.
+    """
+    low_bits = max(ended.bit_length() - 4, 0)
+    return ended >> low_bits << low_bits
+
+
+# reports
 
 #: Candidates in a report, and on the live display.
 SHOWN, SHOWN_LIVE = 10, 5
@@ -65,63 +164,117 @@ _CANDIDATES = (
 )
 
 
-class TrialReport(msgspec.Struct, frozen=True):
-    """The present state of a tune.
+class ReportedTrials(GameTune):
+    """Values and reports of a tune; the base of OptunaTuner."""
 
-    title      progress of the tune
-    surrogate  estimates, None without an ended trial
-    wanted     number of trials
-    values     returns the values of a trial for people
-    start      start values for people
-    opponents  codes, () for the start values
-    """
+    _state: OptunaState
+    #: Estimates by the first ended trials.
+    _by_first: Callable[[int], Surrogate]
+    parameters: tuple[SearchedParameter, ...]
+    space: Space
 
-    title: str
-    parameters: Sequence[SearchedParameter]
-    state: OptunaState
-    surrogate: Surrogate | None
-    wanted: int
-    sampler: str
-    values: Callable[[Trial], dict[str, Any]]
-    start: dict[str, Any]
-    opponents: tuple[str, ...]
+    @property
+    def start_values(self) -> ValuesByCode:
+        return self._by_code(self.space.start())
 
-    def blocks(self, *, live: bool = False) -> list[Table | Text]:
-        """Return the blocks of the report, or those of the live display."""
+    def _by_code(self, values: Values) -> ValuesByCode:
+        """Return played values by code, without parameters that do not exist."""
+        return {
+            p.code: p.played_value(value)
+            for p, value in zip(self.parameters, values, strict=True)
+            if value is not None
+        }
+
+    def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
+        return {p.code: p.shown(values[p.code]) for p in self.parameters if p.code in values}
+
+    def _surrogate(self, *, latest: bool = True) -> Surrogate | None:
+        """Return the estimates, None without an ended trial.
+
+        latest  whether of all trials, or of the number that references are based on: an
+                estimate of 1,000 trials takes half a second
+        """
+        ended = self._state.ended
+        return self._by_first(ended if latest else reference_size(ended)) if ended else None
+
+    # reports
+
+    def _blocks(self, *, live: bool) -> list[Table | Text]:
+        title = f"{self._work_done()}, sampler {self.values['sampler']}"
         notes = self._results()
-        if self.surrogate is None:
-            return [Text((self.title, *notes))]
-        candidates = self._candidates()
+        surrogate = self._surrogate(latest=not live)
+        if surrogate is None:
+            return [Text((title, *notes))]
+        candidates = self._candidates(surrogate)
         shown = candidates[: SHOWN_LIVE if live else SHOWN]
         if len(candidates) > len(shown):
             notes.insert(0, f"and {len(candidates) - len(shown)} more")
         notes.append("estimate: score by all trials together; similar candidates support it")
-        notes += self._gain_lines(candidates)
-        blocks: list[Table | Text] = [Listing(_CANDIDATES, shown).table(self.title, notes)]
+        notes += self._gain_lines(surrogate, candidates)
+        blocks: list[Table | Text] = [Listing(_CANDIDATES, shown).table(title, notes)]
         if not live:
-            blocks.append(self._values(candidates))
-        lines = uninformative(self.state.tallies.values())
-        return [*blocks, *(Text((line,)) for line in lines)]
+            blocks.append(self._best_values(surrogate, candidates))
+        return [*blocks, *(Text((line,)) for line in uninformative(self._own_tallies()))]
 
-    def data(self) -> dict[str, Any]:
-        """Return the data of `show --json`."""
-        candidates = self._candidates()
+    def _summary_of_tune(self) -> dict[str, Any]:
+        surrogate = self._surrogate()
+        candidates = self._candidates(surrogate)
         return {
-            "sampler": self.sampler,
-            "trials": {"ended": self.state.ended, **self._lost(), "planned": self.wanted},
+            "sampler": self.values["sampler"],
+            "trials": {
+                "ended": self._state.ended,
+                **self._lost(),
+                "planned": self.values["number_of_trials"],
+            },
             "best": candidates[0]["trial"] if candidates else None,
-            "gain": self._gain(candidates),
-            "parameters": self._parameters(candidates).data(),
+            "gain": self._gain(surrogate, candidates),
+            "parameters": self._parameter_rows(surrogate, candidates).data(),
             "candidates": Listing(_CANDIDATES, candidates).data(),
+            "repeats": sum(tally.repeats for tally in self._own_tallies()),
         }
 
-    def _candidates(self) -> tuple[dict[str, Any], ...]:
+    def _charts_of_tune(self) -> list[ChartGroup]:
+        state, surrogate = self._state, self._surrogate()
+        ended = state.in_order_of_end()
+        if surrogate is None or len(ended) < 2:
+            return []
+        number_of_best, best = state.estimated(surrogate)[surrogate.best]
+        played = [trial for _, trial in ended if sum(trial.pairs.counts)]
+        groups = [_best(self.space, state, surrogate, number_of_best)]
+        charts = []
+        for i, p in enumerate(self.parameters):
+            if not p.frozen and (chart := _by_value(i, p, self.space.dimensions[i], played, best)):
+                charts.append(chart)
+        text = (
+            "Score of the trials by groups of values. The 95 % intervals are of the games; the "
+            "other parameters vary too."
+        )
+        groups.append(ChartGroup("Results by value", tuple(charts), text, "samples"))
+        importance = surrogate.importance()
+        if importance:
+            order = sorted(importance, key=lambda code: -importance[code])
+            if len(order) > 1:
+                groups.append(_surface(self.parameters, played, order[:2]))
+            unknown = [p.code for p in self.parameters if not p.frozen and p.code not in importance]
+            groups.append(
+                importance_chart(
+                    "Importance",
+                    {**{code: 100 * importance[code] for code in order}, **dict.fromkeys(unknown)},
+                    "share of the variance, %",
+                    "too few different values yet",
+                    "The share of the estimated scores' variance that needs a parameter, alone or "
+                    "with others, over the whole range.",
+                )
+            )
+        return [group for group in groups if group.charts]
+
+    def _candidates(self, surrogate: Surrogate | None) -> tuple[dict[str, Any], ...]:
         """Return the values of all columns for each estimated trial, the best first."""
-        if self.surrogate is None:
+        if surrogate is None:
             return ()
-        rows, trials = [], self.state.estimated(self.surrogate)
-        for row in self.surrogate.ranking:
-            (number, trial), estimate = trials[row], self.surrogate.estimates[row]
+        rows, trials = [], self._state.estimated(surrogate)
+        for row in surrogate.ranking:
+            (number, trial), estimate = trials[row], surrogate.estimates[row]
             error = Z95 * estimate.deviation
             rows.append(
                 {
@@ -131,17 +284,19 @@ class TrialReport(msgspec.Struct, frozen=True):
                     "estimate": estimate.score,
                     "error": error,
                     "estimate_with_error": f"{estimate.score:.3f} ± {error:.3f}",
-                    "parameters": self.values(trial),
+                    "parameters": self.shown_values(self._by_code(trial.values)),
                     "ended_early": trial.hopeless,
                 }
             )
         return tuple(rows)
 
-    def _parameters(self, candidates: Sequence[dict[str, Any]]) -> Listing:
-        """Return the values of the best candidates by parameter."""
-        best = candidates[0]["parameters"] if candidates else self.start
+    def _parameter_rows(
+        self, surrogate: Surrogate | None, candidates: Sequence[dict[str, Any]]
+    ) -> Listing:
+        start = self.shown_values(self.start_values)
+        best = candidates[0]["parameters"] if candidates else start
         shown = [row for row in candidates if row["trial"]][:SHOWN_VALUES]
-        importance = {} if self.surrogate is None else self.surrogate.importance()
+        importance = {} if surrogate is None else surrogate.importance()
         rows = []
         for p in self.parameters:
             share, value = importance.get(p.code), best.get(p.code)
@@ -151,7 +306,7 @@ class TrialReport(msgspec.Struct, frozen=True):
             rows.append(
                 {
                     "code": p.code,
-                    "start": self.start.get(p.code),
+                    "start": start.get(p.code),
                     # on the tuner's scale, a choice is its index
                     "value": value if p.choices is None else p.choices.index(value),
                     "engine_value": value,
@@ -173,8 +328,8 @@ class TrialReport(msgspec.Struct, frozen=True):
         )
         return Listing(columns, tuple(rows))
 
-    def _values(self, candidates: Sequence[dict[str, Any]]) -> Table:
-        listing = self._parameters(candidates)
+    def _best_values(self, surrogate: Surrogate, candidates: Sequence[dict[str, Any]]) -> Table:
+        listing = self._parameter_rows(surrogate, candidates)
         notes = []
         if any(p.only_if for p in self.parameters):
             notes.append("without a value: the candidate does not have the parameter")
@@ -184,17 +339,19 @@ class TrialReport(msgspec.Struct, frozen=True):
             notes.append("importance: not known yet; the candidates may be equal")
         return listing.table("values of the best candidates", notes)
 
-    def _gain(self, candidates: Sequence[dict[str, Any]]) -> dict[str, float] | None:
+    def _gain(
+        self, surrogate: Surrogate | None, candidates: Sequence[dict[str, Any]]
+    ) -> dict[str, float] | None:
         """Return the best candidate's gain over the start values, None before those have ended."""
-        if self.surrogate is None or all(row["trial"] for row in candidates):
+        if surrogate is None or all(row["trial"] for row in candidates):
             return None
-        numbers = [number for number, _ in self.state.estimated(self.surrogate)]
-        gain = self.surrogate.gain(self.surrogate.best, numbers.index(0))
+        numbers = [number for number, _ in self._state.estimated(surrogate)]
+        gain = surrogate.gain(surrogate.best, numbers.index(0))
         return {"score": gain.score, "error": Z95 * gain.deviation}
 
-    def _gain_lines(self, candidates: Sequence[dict[str, Any]]) -> list[str]:
+    def _gain_lines(self, surrogate: Surrogate, candidates: Sequence[dict[str, Any]]) -> list[str]:
         """Return a line on the best candidate's gain, with Elo where scores are not extreme."""
-        best, gain = candidates[0]["trial"], self._gain(candidates)
+        best, gain = candidates[0]["trial"], self._gain(surrogate, candidates)
         if gain is None or best == 0:
             return []
         score, error = gain["score"], gain["error"]
@@ -210,7 +367,7 @@ class TrialReport(msgspec.Struct, frozen=True):
 
     def _lost(self) -> dict[str, int]:
         """Return the numbers of trials that ended early, and of refused candidates."""
-        trials = self.state.trials.values()
+        trials = self._state.trials.values()
         return {
             "ended_early": sum(t.hopeless for t in trials if t.place is not None),
             "refused": sum(t.refused for t in trials),
@@ -218,7 +375,7 @@ class TrialReport(msgspec.Struct, frozen=True):
 
     def _results(self) -> list[str]:
         against = " and ".join(self.opponents) or "the start values"
-        tallies = self.state.tallies.values()
+        tallies = self._state.tallies.values()
         lines = [f"{results_text(tallies)} of candidates against {against}"]
         if len(self.opponents) > 1:
             lines += [f"{results_text(tallies, code)} against {code}" for code in self.opponents]
@@ -236,50 +393,6 @@ class TrialReport(msgspec.Struct, frozen=True):
 _POINTS, _FEW_POINTS, _MANY_TRIALS = 16, 8, 400
 #: Groups of values, and cells of a surface along an axis.
 _GROUPS, _CELLS = 10, 8
-
-
-def trial_charts(
-    space: Space,
-    parameters: Sequence[SearchedParameter],
-    state: OptunaState,
-    surrogate: Surrogate | None,
-) -> list[ChartGroup]:
-    """Return the charts; none before two trials have ended.
-
-    surrogate  estimates of all ended trials
-    """
-    ended = state.in_order_of_end()
-    if surrogate is None or len(ended) < 2:
-        return []
-    number_of_best, best = state.estimated(surrogate)[surrogate.best]
-    played = [trial for _, trial in ended if sum(trial.pairs.counts)]
-    groups = [_best(space, state, surrogate, number_of_best)]
-    charts = []
-    for i, p in enumerate(parameters):
-        if not p.frozen and (chart := _by_value(i, p, space.dimensions[i], played, best)):
-            charts.append(chart)
-    text = (
-        "Score of the trials by groups of values. The 95 % intervals are of the games; the other "
-        "parameters vary too."
-    )
-    groups.append(ChartGroup("Results by value", tuple(charts), text, "samples"))
-    importance = surrogate.importance()
-    if importance:
-        order = sorted(importance, key=lambda code: -importance[code])
-        if len(order) > 1:
-            groups.append(_surface(parameters, played, order[:2]))
-        unknown = [p.code for p in parameters if not p.frozen and p.code not in importance]
-        groups.append(
-            importance_chart(
-                "Importance",
-                {**{code: 100 * importance[code] for code in order}, **dict.fromkeys(unknown)},
-                "share of the variance, %",
-                "too few different values yet",
-                "The share of the estimated scores' variance that needs a parameter, alone or with "
-                "others, over the whole range.",
-            )
-        )
-    return [group for group in groups if group.charts]
 
 
 def _best(space: Space, state: OptunaState, surrogate: Surrogate, best: int) -> ChartGroup:
@@ -366,11 +479,8 @@ def _cells(
 
 
 def _surface(
-    parameters: Sequence[SearchedParameter],
-    trials: Sequence[Trial],
-    codes: Sequence[str],
+    parameters: Sequence[SearchedParameter], trials: Sequence[Trial], codes: Sequence[str]
 ) -> ChartGroup:
-    """Return the mean score over two parameters."""
     axes = sorted(i for i, p in enumerate(parameters) if p.code in codes)
     (columns, column_of), (rows, row_of) = (_cells(i, parameters[i], trials, _CELLS) for i in axes)
     members: dict[tuple[int | None, int | None], list[Trial]] = {}

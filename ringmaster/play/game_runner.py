@@ -46,7 +46,7 @@ from ringmaster.play.live_record import LiveRecord
 from ringmaster.play.meter import Meter, Pondering
 from ringmaster.play.played_moves import PlayedMove, move_records
 from ringmaster.play.referee import ChessReferee, Referee, Settlement, ShogiReferee
-from ringmaster.play.transcript import FaultTranscript, GameTranscript, transcript_of
+from ringmaster.play.transcript import GameTranscript, transcript_of
 
 REFEREES: Final[dict[str, type[Referee]]] = {
     "chess": ChessReferee,
@@ -595,11 +595,11 @@ def _name(engine: Engine) -> str:
 
 def _attach_transcript(transcript: GameTranscript | None, engines: Sequence[Engine]) -> None:
     """Write the engines' traffic to a game's transcript, beginning with their checks."""
-    checks: list[tuple[FaultTranscript, str]] = []
+    checks: list[tuple[GameTranscript, str]] = []
     for engine in engines:
         former = engine.channel.transcript
         engine.channel.transcript = transcript
-        if isinstance(former, FaultTranscript):
+        if isinstance(former, GameTranscript):
             checks.append((former, engine.player.code))
     if transcript is not None and checks:
         transcript.start = min(check.start for check, _ in checks)

@@ -27,7 +27,7 @@ from ringmaster.execution import shipping
 from ringmaster.execution.cluster_hosts import ClusterHost, Hosts, placed
 from ringmaster.execution.dask_link import (
     Answered,
-    Link,
+    DaskLink,
     News,
     Prepared,
     Silence,
@@ -70,7 +70,7 @@ class DaskExecutor(NumberingExecutor):
     def __init__(
         self,
         work: str,
-        connect: Callable[[], Link],
+        connect: Callable[[], DaskLink],
         cluster: Cluster,
         *,
         setup: Mapping[str, Any] = {},

@@ -29,13 +29,13 @@ from functools import partial
 
 from ringmaster.model.report import Band, Chart, Series, Whiskers
 
-#: Files of the page, in their order: uPlot, the boards, then the page's own.
+#: Files of the page, in their order.
 _SCRIPTS = (
     "uPlot.iife.min.js",
+    "util.js",
     "boards/vendor.js",
     "boards/rules.js",
     "boards/boards.js",
-    "util.js",
     "tables.js",
     "charts.js",
     "figures.js",

@@ -119,7 +119,6 @@ def _ctl(prefix: str) -> dict[str, str]:
 
 
 def _files(prefix: str) -> dict[str, str]:
-    """Return folders and files."""
     folder, beginning = os.path.split(prefix)
     try:
         entries = list(os.scandir(os.path.expanduser(folder) or "."))

@@ -327,7 +327,6 @@ class Source:
     def refusal(
         self, span: Span, message: str, expected: str = "", setting: str = ""
     ) -> ControlFileProblems:
-        """Return an error at `span`."""
         return ControlFileProblems([self.diagnostic(span, message, expected, setting)])
 
 

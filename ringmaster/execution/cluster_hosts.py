@@ -381,7 +381,6 @@ class Hosts:
 
 
 def placed(result: JobResult, place: Host) -> JobResult:
-    """Return a result with its host."""
     if isinstance(result, CheckResult):
         return result
     return msgspec.structs.replace(result, host=place)

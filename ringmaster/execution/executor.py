@@ -180,7 +180,6 @@ class NumberingExecutor(Executor):
         return [event for _, event in events]
 
     def _finish(self, number: int, result: JobResult) -> None:
-        """Report the result of a job."""
         job = self._jobs[number]
         self._losses.pop(_key(job), None)
         self._events.append((number, Done(job, result)))
@@ -205,7 +204,6 @@ class NumberingExecutor(Executor):
 
 
 def _key(job: Job) -> tuple[str, str]:
-    """Return a key of the tries of one job."""
     return type(job).__name__, job.id
 
 

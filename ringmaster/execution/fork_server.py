@@ -142,7 +142,6 @@ class _Server:
                 os.close(fd)
 
     def end(self) -> None:
-        """End every worker."""
         self.wait_for_children(self.config["grace"])
         for number in (signal.SIGTERM, signal.SIGKILL):
             for pid in self.children:

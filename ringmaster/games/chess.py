@@ -377,7 +377,6 @@ def start_fen(number: int) -> str:
 
 
 def _why_illegal(fen: str, move: str, chess960: bool) -> str:
-    """Return the reason why an illegal move is illegal."""
     import chess
 
     if move == "0000":

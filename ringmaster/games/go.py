@@ -346,7 +346,6 @@ class GoGame(Game):
         return -1
 
     def _remove(self, chain: Chain) -> None:
-        """Remove a chain from the board."""
         at = self.chains
         neighbours = self.geometry.neighbours
         for p in chain.points:

@@ -213,7 +213,6 @@ def _in_camp(square: Square, side: int) -> bool:
 
 
 def _why_illegal(board: Board, side: int, move: str) -> str:
-    """Return the reason why an illegal move is illegal."""
     if not _USI_MOVE.fullmatch(move):
         if _LOWER_DROP.fullmatch(move):
             return f"a drop is written with a capital, {move[0].upper()}{move[1:]}"

@@ -136,7 +136,6 @@ def _size(data: bytes) -> int:
 
 
 def transcript_of(job: GameJob | EvaluationJob) -> GameTranscript | None:
-    """Return the transcript that a job asks for."""
     if job.transcript is None:
         return None
     return GameTranscript(job.transcript, of_faults=job.transcript_of_faults)

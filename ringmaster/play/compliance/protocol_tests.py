@@ -215,7 +215,6 @@ TESTS = (
 
 
 def _is_wanted(test: ProtocolTest, job: CheckJob) -> bool:
-    """Return whether a job requests a test."""
     if test.is_uci and job.player.protocol == "gtp":
         return False
     if job.tested_as:

@@ -284,7 +284,6 @@ class IndexRow(msgspec.Struct, frozen=True):
 
 
 def render_index(title: str, rows: Sequence[IndexRow]) -> str:
-    """Return the index as a document."""
     from markupsafe import Markup
 
     styles = _files(_STYLES)

@@ -72,7 +72,7 @@ BUDGET = {
     "games": 2272,
     "model": 2540,
     "parameter_files": 1053,
-    "play": 3876,
+    "play": 3847,
     "positions": 461,
     "reporting": 2664,
     "results": 1297,

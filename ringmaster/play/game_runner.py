@@ -85,13 +85,13 @@ class GameRunner:
     def __init__(
         self,
         job: GameJob,
-        engines: tuple[Engine, Engine],
+        engines: Sequence[Engine],
         *,
         live: LiveRecord | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.job = job
-        self.engines: tuple[Engine, ...] = engines
+        self.engines: Sequence[Engine] = engines
         self._live = live if job.record else None
         self._wall_clock = wall_clock
         self._referee = REFEREES[job.settings.game](job)
@@ -296,7 +296,7 @@ class GameRunner:
         try:
             thought = engine.think(mover, limits)
         except EngineTimeout as error:
-            if clock.allowance() is None:
+            if clock.allowance is None:
                 raise
             clock.count(round(limits.seconds * 1e9))
             return self._out_of_time(mover, error)
@@ -327,7 +327,7 @@ class GameRunner:
         gap, channel.stood_still = channel.stood_still, 0
         if not gap:
             return None
-        allowance = self._clocks[mover].allowance()
+        allowance = self._clocks[mover].allowance
         detail = (
             f"the computer or the worker stood still for at least {gap / 1e9:.1f} s while "
             f"{self.job.players[mover].code} was thinking"
@@ -373,7 +373,7 @@ class GameRunner:
 
     def _set_clock(self, mover: int, limits: Limits) -> None:
         clock = self._clocks[mover]
-        limits.seconds = clock.deadline()
+        limits.seconds = clock.deadline
         if clock.has_time:
             first, second = self._visible_clocks[mover]
             limits.clock_ms = (first.remaining_ms, second.remaining_ms)

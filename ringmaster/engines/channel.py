@@ -12,6 +12,7 @@ import select
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
 
@@ -23,6 +24,7 @@ from ringmaster.errors import (
     EngineProtocolError,
     EngineTimeout,
     JobAbandoned,
+    cut,
 )
 
 #: Longest line in bytes; a longer one breaks the protocol.
@@ -117,7 +119,7 @@ def _poll_time(left: int) -> int:
 def quoted(request: bytes) -> str:
     """Return the last line of a request as a message quotes it."""
     text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
-    return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"
+    return repr(cut(text, 60)) if text else "nothing"
 
 
 class Channel:
@@ -342,11 +344,9 @@ class Channel:
                 self._unregister(fd)
 
     def _unregister(self, fd: int | None) -> None:
-        try:
-            if fd is not None:
+        if fd is not None:
+            with suppress(KeyError):
                 self._poll.unregister(fd)
-        except KeyError:
-            pass
 
     def _read_pondering(self, fd: int, exchange: Exchange) -> bool:
         """Read a piece of this pondering engine's output; return whether to read on."""
@@ -559,7 +559,7 @@ class Channel:
         """Return the engine's last line, cut for a message, "" without one."""
         line = self._last_read.rstrip().rpartition(b"\n")[2]
         text = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()
-        return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
+        return cut(text, _QUOTED)
 
     def take_stderr(self) -> list[str]:
         """Return the lines of standard error since the last call (bounded)."""

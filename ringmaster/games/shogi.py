@@ -15,8 +15,7 @@ from typing import Final
 from rsshogi.core import Board, Move
 from rsshogi.types import Color, Piece, PieceType, Square
 
-from ringmaster.errors import IllegalMove
-from ringmaster.games.clean_text import cut
+from ringmaster.errors import IllegalMove, cut
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.sfen import DEAD_RANKS, NAMES, START_SFEN, normalise_sfen
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from ringmaster.engines.channel import Channel
-from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
+from ringmaster.engines.engine import MAX_TEXT, Engine, Limits, Thought, start_timeout
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import (
     EngineCrashed,
@@ -27,6 +27,7 @@ from ringmaster.errors import (
     EngineTimeout,
     IllegalMove,
     counted,
+    cut,
 )
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
@@ -519,7 +520,7 @@ class GameRunner:
             outcome=settlement.outcome,
             winner=settlement.winner,
             reason=settlement.reason,
-            detail=cut(settlement.detail),
+            detail=cut(settlement.detail, MAX_TEXT),
             forfeit=settlement.forfeit,
             score=settlement.score,
             faulty=settlement.faulty,

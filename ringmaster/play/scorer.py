@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.engines.channel import Stream
-from ringmaster.engines.engine import RESTART_PATIENCE, Engine, cut, start_timeout
+from ringmaster.engines.engine import MAX_TEXT, RESTART_PATIENCE, Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.score_streams import (
     AnswerStream,
@@ -24,7 +24,7 @@ from ringmaster.engines.score_streams import (
 )
 from ringmaster.engines.uci import UciOrUsiEngine
 from ringmaster.engines.uci_messages import Go, Ready, last_score_lines
-from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout
+from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, cut
 from ringmaster.model.jobs import Apply, EvaluationJob
 from ringmaster.model.players import Player
 from ringmaster.play.engine_pool import MakeEngine, launch_key
@@ -232,7 +232,7 @@ class Scorer:
             where += "; " + self._stop()
         if words := self.engine.last_words():
             where += f"\nits last words:\n{words}"
-        return type(error)(cut(where), error.code)
+        return type(error)(cut(where, MAX_TEXT), error.code)
 
     def _stop(self) -> str:
         """Send `stop` to a search without end; return the effect for a message."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from contextlib import suppress
 from typing import TextIO
 
 from ringmaster.errors import visible
@@ -68,10 +69,8 @@ class GameTranscript:
         self.failure = f"the transcript cannot be written: {error.strerror}"
         file, self._file = self._file, None
         if file is not None:
-            try:
+            with suppress(OSError):
                 file.close()
-            except OSError:
-                pass
 
     def note(self, code: str, direction: str, data: bytes) -> None:
         """Write or keep lines; see channel.Transcript."""

@@ -75,10 +75,10 @@ BUDGET = {
     "play": 3848,
     "positions": 461,
     "reporting": 2661,
-    "results": 1297,
+    "results": 1295,
     "scaffold": 2691,
     "server": 616,
-    "stats": 939,
+    "stats": 929,
     "storage": 3367,
     "tuners": 7762,
 }

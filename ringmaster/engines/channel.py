@@ -11,7 +11,7 @@ import os
 import select
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
@@ -85,16 +85,34 @@ class Exchange(ABC):
 
 
 class Stream(ABC):
-    """Many requests that may be written ahead of their answers; see `Channel.stream`."""
+    """Requests that are written ahead of their answers; see `Channel.stream`.
 
-    #: Number of complete answers.
-    done: int = 0
-    #: Number of answers that may pile up before they are read.
-    slack: int = 0
+    requests   whole lines for each answer, in order
+    in_flight  limit of unanswered requests
+    end        bytes behind the last request
+    done       number of complete answers
+    slack      number of answers that may pile up before they are read
+    """
 
-    @abstractmethod
-    def begin(self) -> bytes:
-        """Return the first bytes to write."""
+    def __init__(self, requests: Sequence[bytes], in_flight: int, end: bytes = b"") -> None:
+        self._requests = requests
+        self._in_flight = max(1, in_flight)
+        # Refilled when half is answered: fewer writes and wake-ups.
+        self._refill = max(1, self._in_flight // 2)
+        self._end = end
+        self._sent = 0
+        # A quarter: the engine must not run out of requests.
+        self.slack = self._in_flight // 4
+        self.done = 0
+
+    def more(self) -> bytes:
+        """Return the next requests to write, b"" for none."""
+        sent, total = self._sent, len(self._requests)
+        unanswered = sent - self.done
+        if sent == total or self._in_flight - unanswered < self._refill:
+            return b""
+        upto = self._sent = min(total, self.done + self._in_flight)
+        return b"".join(self._requests[sent:upto]) + (self._end if upto == total else b"")
 
     @abstractmethod
     def take(self, lines: bytes) -> bytes | None:
@@ -102,6 +120,10 @@ class Stream(ABC):
 
         Raises EngineProtocolError.
         """
+
+    def _check_count(self) -> None:
+        if self.done > self._sent:
+            raise EngineProtocolError(f"it gave {self.done} answers to {self._sent} requests")
 
 
 class Transcript(Protocol):
@@ -258,7 +280,7 @@ class Channel:
         start = now = self._clock()
         deadline, first = start + patience, stream.done
         done, lines = first, b""
-        rest = self._write_now(memoryview(self._noted(stream.begin())))
+        rest = self._write_now(memoryview(self._noted(stream.more())))
         try:
             while True:
                 for fd, _ in poll.poll(_poll_time(deadline - now)):

@@ -16,7 +16,6 @@ from ringmaster.engines.score_streams import (
     CustomForm,
     EvaluationForm,
     EvaluationStream,
-    Requests,
     SearchStream,
     needs_search,
     recognise,
@@ -216,7 +215,7 @@ class Scorer:
         movers = [text.split(b" ", 2)[1] == first for text in texts]
         return np.where(np.array(movers, dtype=bool), 1.0, -1.0)
 
-    def _stream(self, stream: Requests, texts: Sequence[bytes], seconds: float) -> None:
+    def _stream(self, stream: Stream, texts: Sequence[bytes], seconds: float) -> None:
         try:
             self.engine.channel.stream(stream, seconds)
         except EngineError as error:

@@ -25,23 +25,26 @@ PACKAGES = (
     "classnames@2.5.1",
     "chessops@0.15.1",
     "shogiops@0.18.0",
+    "@sabaki/go-board@1.4.3",
     "esbuild@0.28.2",
     "svgo@4.1.0",
 )
 BANNER = (
     "/* chessground 9.2.1, shogiground 0.10.3, chessops 0.15.1, shogiops 0.18.0 "
-    "(GPL-3.0-or-later), @sabaki/shudan 1.7.1, preact 10.29.8, classnames 2.5.1, "
-    "@badrap/result 0.3.1 and 0.2.13 (MIT){}; made by scripts/make_boards.py, see README.rst */"
+    "(GPL-3.0-or-later), @sabaki/shudan 1.7.1, @sabaki/go-board 1.4.3, preact 10.29.8, "
+    "classnames 2.5.1, @badrap/result 0.3.1 and 0.2.13 (MIT){}; made by scripts/make_boards.py, "
+    "see README.rst */"
 )
 ENTRY = """
 import { Chessground } from "chessground";
 import { Shogiground } from "shogiground";
 import { Goban } from "@sabaki/shudan";
 import { h, render } from "preact";
+import GoBoard from "@sabaki/go-board";
 import * as chess from "./chess.js";
 import * as shogi from "./shogi.js";
 globalThis.ringmasterBoardParts = { Chessground, Shogiground, Goban, h, render };
-globalThis.ringmasterRuleParts = { chess, shogi };
+globalThis.ringmasterRuleParts = { chess, shogi, GoBoard };
 """
 CHESS = """
 export { castlingSide } from "chessops/chess";

@@ -4,7 +4,7 @@
 // tests run it in node.  Needs vendor.js.
 "use strict";
 (() => {
-  const { chess, shogi } = ringmasterRuleParts;
+  const { chess, shogi, GoBoard } = ringmasterRuleParts;
   const SIDES = { chess: ["White", "Black"], shogi: ["Black", "White"], go: ["Black", "White"] };
 
   const known = (result) =>
@@ -146,104 +146,56 @@
 
   // ---- Go ----
 
-  const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
-
   // Points are [column, row] from the top left.
-  function pointOf(vertex, size) {
-    const column = COLUMNS.indexOf(vertex[0].toUpperCase());
-    const row = size - Number(vertex.slice(1));
-    return column >= 0 && column < size && row >= 0 && row < size ? [column, row] : null;
-  }
-
-  const neighbours = ([x, y], size) =>
-    [[x - 1, y], [x + 1, y], [x, y - 1], [x, y + 1]].filter(
-      ([a, b]) => a >= 0 && b >= 0 && a < size && b < size,
-    );
-
-  // Remove the chain at a point if it has no liberty; return the number of its stones.
-  function capture(board, point) {
-    const size = board.length;
-    const colour = board[point[1]][point[0]];
-    const chain = [point];
-    const seen = new Set([String(point)]);
-    for (const stone of chain) {
-      for (const next of neighbours(stone, size)) {
-        const there = board[next[1]][next[0]];
-        if (!there) return 0;
-        if (there === colour && !seen.has(String(next))) {
-          seen.add(String(next));
-          chain.push(next);
-        }
-      }
-    }
-    for (const [x, y] of chain) board[y][x] = 0;
-    return chain.length;
-  }
-
-  // 1 is a black stone, -1 a white one, as in Shudan.
-  function afterGo(state, vertex) {
-    const size = state.board.length;
-    const turn = 1 - state.turn;
-    if (/^pass$/i.test(vertex)) return { ...state, turn };
-    const point = pointOf(vertex, size);
-    if (!point || state.board[point[1]][point[0]]) return null;
-    const board = state.board.map((row) => [...row]);
-    const taken = [...state.taken];
-    const colour = state.turn ? -1 : 1;
-    board[point[1]][point[0]] = colour;
-    for (const [x, y] of neighbours(point, size)) {
-      if (board[y][x] === -colour) taken[state.turn] += capture(board, [x, y]);
-    }
-    taken[turn] += capture(board, point);
-    return { board, turn, taken };
-  }
+  const pointOf = (vertex, size) => GoBoard.fromDimensions(size).parseVertex(vertex);
 
   const letters = (size) => ([x, y]) => `[${String.fromCharCode(97 + x, 97 + y)}]`;
 
-  function goText(state, game) {
+  // 1 is a black stone, -1 a white one, as in Shudan.
+  function goText(board, turn, game) {
     const points = { 1: "", "-1": "" };
-    state.board.forEach((row, y) =>
+    board.signMap.forEach((row, y) =>
       row.forEach((stone, x) => {
         if (stone) points[stone] += letters(game.size)([x, y]);
       }),
     );
     const black = points[1] && `AB${points[1]}`;
     const white = points[-1] && `AW${points[-1]}`;
-    return `(;FF[4]GM[1]SZ[${game.size}]KM[${game.komi ?? 0}]${black}${white}PL[${"BW"[state.turn]}])`;
+    return `(;FF[4]GM[1]SZ[${game.size}]KM[${game.komi ?? 0}]${black}${white}PL[${"BW"[turn]}])`;
   }
 
-  function goPosition(state, game, vertex = "", before = null) {
-    const isPass = /^pass$/i.test(vertex);
-    const side = before ? SIDES.go[before.turn] : "";
-    let spoken = !vertex ? "" : isPass ? `${side} passes` : `${side} ${vertex}`;
-    const captured = before ? state.taken[before.turn] - before.taken[before.turn] : 0;
-    if (captured) spoken += `, takes ${captured} ${captured > 1 ? "stones" : "stone"}`;
+  function goPosition(board, turn, game, move = {}) {
     return {
-      text: goText(state, game),
-      turn: state.turn,
-      last: vertex && !isPass ? [vertex.toUpperCase()] : [],
-      label: vertex,
-      spoken,
+      text: goText(board, turn, game),
+      turn,
       check: false,
-      board: state.board,
-      taken: state.taken,
+      board: board.signMap,
+      taken: [1, -1].map((sign) => board.getCaptures(sign)),
+      last: [],
+      label: "",
+      spoken: "",
+      ...move,
     };
   }
 
   function* goPositions(game) {
     if (!(game.size >= 2 && game.size <= 25)) throw new Error("the size of the board is unknown");
-    const board = Array.from({ length: game.size }, () => Array(game.size).fill(0));
-    for (const vertex of words(game.setup)) {
-      const point = pointOf(vertex, game.size);
-      if (point) board[point[1]][point[0]] = 1;
-    }
-    let state = { board, turn: game.first ?? 0, taken: [0, 0] };
-    yield goPosition(state, game);
-    for (const vertex of words(game.moves)) {
-      const before = state;
-      state = afterGo(state, vertex);
-      if (!state) return;
-      yield goPosition(state, game, vertex, before);
+    let board = GoBoard.fromDimensions(game.size);
+    for (const vertex of words(game.setup)) board.set(board.parseVertex(vertex), 1);
+    let turn = game.first ?? 0;
+    yield goPosition(board, turn, game);
+    for (const label of words(game.moves)) {
+      const before = board;
+      const isPass = /^pass$/i.test(label);
+      const point = before.parseVertex(label);
+      if (!isPass && before.get(point) !== 0) return;
+      const sign = turn ? -1 : 1;
+      board = before.makeMove(sign, point);
+      const captured = board.getCaptures(sign) - before.getCaptures(sign);
+      let spoken = `${SIDES.go[turn]} ${isPass ? "passes" : label}`;
+      if (captured) spoken += `, takes ${captured} ${captured > 1 ? "stones" : "stone"}`;
+      turn = 1 - turn;
+      yield goPosition(board, turn, game, { last: isPass ? [] : [label.toUpperCase()], label, spoken });
     }
   }
 

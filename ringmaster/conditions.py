@@ -51,7 +51,6 @@ class ReportedConditions:
 
     @cached_property
     def builds(self) -> Builds:
-        """The builds of the contestants."""
         return self._builds()
 
     def _builds(self, *recorded: Any) -> Builds:
@@ -156,7 +155,6 @@ class ReportedConditions:
         }
 
     def blocks(self, summary: Summary) -> list[Table | Text]:
-        """Return the blocks for a report."""
         players = {each.player.code: self._player(each) for each in summary.contestants}
         recorded = [build.player for build in self.builds.recorded.values()]
         lines = []
@@ -187,7 +185,6 @@ class ReportedConditions:
                 yield f"player {build.player}, build {number} ({known}): {games} since {since}"
 
     def _host_listing(self) -> Listing:
-        """Return the hosts of a cluster."""
         unit = self.competition.unit
         columns = (
             Column("name", "host", align=LEFT),

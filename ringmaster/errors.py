@@ -268,6 +268,11 @@ def shown(value: Any, limit: int = 60) -> str:
         text = repr(value)
     except Exception:  # a class of the control file, or an int of too many digits
         text = f"a value of type {type(value).__name__}"
+    return cut(text, limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """Return `text` in at most `limit` characters, with "…" at a cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -302,12 +307,15 @@ def is_text(value: str) -> bool:
         return False
 
 
-def similar(name: str, known: Sequence[str], most: int = 3) -> list[str]:
-    """Return the names most like `name`, the most similar first; [] if none is."""
+def similar(name: str, known: Iterable[str], most: int = 3, least_ratio: float = 0.6) -> list[str]:
+    """Return the names most like `name`, the most similar first; [] if none is.
+
+    least_ratio  of difflib, from 0 to 1 for equal names
+    """
     import difflib
 
     folded = {k.casefold(): k for k in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=most, cutoff=0.6)
+    close = difflib.get_close_matches(name.casefold(), folded, n=most, cutoff=least_ratio)
     return [folded[c] for c in close]
 
 

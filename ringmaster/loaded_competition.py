@@ -127,7 +127,6 @@ class LoadedCompetition:
 
     @property
     def code(self) -> str:
-        """The competition code."""
         return self.control_file.code
 
     @contextmanager

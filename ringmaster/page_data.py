@@ -81,7 +81,6 @@ def make_page(
 
 
 def _groups(loaded: LoadedCompetition, store: Store | None) -> list[ChartGroup]:
-    """Return the charts of a restored competition."""
     if store is None:
         return loaded.charts(None)
     # a million results leave no cycles, and looking for them doubles the time

@@ -23,19 +23,41 @@ PACKAGES = (
     "@sabaki/shudan@1.7.1",
     "preact@10.29.8",
     "classnames@2.5.1",
+    "chessops@0.15.1",
+    "shogiops@0.18.0",
+    "@sabaki/go-board@1.4.3",
     "esbuild@0.28.2",
     "svgo@4.1.0",
 )
 BANNER = (
-    "/* chessground 9.2.1 and shogiground 0.10.3 (GPL-3.0-or-later), @sabaki/shudan 1.7.1, "
-    "preact 10.29.8, classnames 2.5.1 (MIT){}; made by scripts/make_boards.py, see README.rst */"
+    "/* chessground 9.2.1, shogiground 0.10.3, chessops 0.15.1, shogiops 0.18.0 "
+    "(GPL-3.0-or-later), @sabaki/shudan 1.7.1, @sabaki/go-board 1.4.3, preact 10.29.8, "
+    "classnames 2.5.1, @badrap/result 0.3.1 and 0.2.13 (MIT){}; made by scripts/make_boards.py, "
+    "see README.rst */"
 )
 ENTRY = """
 import { Chessground } from "chessground";
 import { Shogiground } from "shogiground";
 import { Goban } from "@sabaki/shudan";
 import { h, render } from "preact";
+import GoBoard from "@sabaki/go-board";
+import * as chess from "./chess.js";
+import * as shogi from "./shogi.js";
 globalThis.ringmasterBoardParts = { Chessground, Shogiground, Goban, h, render };
+globalThis.ringmasterRuleParts = { chess, shogi, GoBoard };
+"""
+CHESS = """
+export { castlingSide } from "chessops/chess";
+export { makeFen, parseFen } from "chessops/fen";
+export { parseSan } from "chessops/san";
+export { kingCastlesTo, makeSquare, parseUci } from "chessops/util";
+export { defaultPosition, setupPosition } from "chessops/variant";
+"""
+SHOGI = """
+export { makeCsaHeader, makeCsaMoveOrDrop } from "shogiops/notation/csa";
+export { makeWesternEngineMoveOrDrop } from "shogiops/notation/western-engine";
+export { initialSfen, makeBoardSfen, makeHandsSfen, makeSfen, parseSfen } from "shogiops/sfen";
+export { makeSquareName, parseUsi } from "shogiops/util";
 """
 #: Roles of shogiground by the file of a piece of the player at the bottom.
 PIECES = {
@@ -63,7 +85,8 @@ def main() -> None:
         (work / "package.json").write_text("{}")
         run(work, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", *PACKAGES)
         bundle = ("node_modules/.bin/esbuild", "--minify", "--bundle", "--legal-comments=none")
-        (work / "entry.js").write_text(ENTRY)
+        for file, text in (("entry.js", ENTRY), ("chess.js", CHESS), ("shogi.js", SHOGI)):
+            (work / file).write_text(text)
         script = run(work, *bundle, "entry.js", "--format=iife", "--target=es2020")
         (work / "entry.css").write_text(styles(work / "node_modules", pieces))
         style = run(work, *bundle, "entry.css", "--loader:.svg=dataurl")

@@ -15,7 +15,7 @@ from ringmaster.errors import ControlFileError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job
 from ringmaster.model.results import CheckResult, GameResult, JobResult
-from ringmaster.reporting.live import QuietDisplay
+from ringmaster.reporting.live import Display
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions
 from ringmaster.storage.store import Store
@@ -128,7 +128,7 @@ def play(control: Path, *, late: int = 0, most: int | None = None) -> None:
         LoadedCompetition(control),
         RunOptions(max_games=most),
         executor=lambda: InlineExecutor(players),
-        display=QuietDisplay(sys.stderr),
+        display=Display(sys.stderr),
         period=0.0,
     ).run()
 

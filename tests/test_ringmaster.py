@@ -24,7 +24,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import GameJob, Job, Ticket
 from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult, Result
-from ringmaster.reporting.live import QuietDisplay
+from ringmaster.reporting.live import Display
 from ringmaster.reporting.progress import DisplayView
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import RunOptions, SpareTime
@@ -87,18 +87,18 @@ def run(
     at_once: int = 1,
     period: float = 0.0,
     executor: InlineExecutor | None = None,
-    display: QuietDisplay | None = None,
+    display: Display | None = None,
 ) -> int:
     return Ringmaster(
         LoadedCompetition(control),
         RunOptions(max_games=max_games),
         executor=lambda: executor or AtOnce(players or Players(), at_once),
-        display=display or QuietDisplay(sys.stderr),
+        display=display or Display(sys.stderr),
         period=period,
     ).run()
 
 
-class Messages(QuietDisplay):
+class Messages(Display):
     """Collect messages."""
 
     def __init__(self) -> None:
@@ -333,7 +333,7 @@ def run_pressing(control: Path, keys: dict[int, str], slots: int = 1) -> tuple[i
         loaded,
         RunOptions(),
         executor=lambda: executor,
-        display=QuietDisplay(sys.stderr),
+        display=Display(sys.stderr),
         keys=executor,
         period=0.0,
     ).run()

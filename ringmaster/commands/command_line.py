@@ -131,7 +131,6 @@ def _named(name: str) -> list[Option]:
 
 
 def _is_value(word: str, option: Option) -> bool:
-    """Return whether a word behind an option is its value."""
     if word.startswith("-") and not re.fullmatch(r"-|-\.?\d.*", word):
         return False
     # of an option that may end here

@@ -66,11 +66,13 @@ def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
         _positional(parser, "verb", _words(of_file))
     else:
         parser.add_argument("--version", action="store_true", help="print the version")
-        _positional(parser, "first", lambda prefix: {**_words(verbs())(prefix), **_ctl(prefix)})
+        of_all = _words(verbs())
+        _positional(parser, "first", lambda prefix, **_: {**of_all(prefix), **_ctl(prefix)})
     return parser
 
 
-Completer = Callable[[str], dict[str, str]]
+#: Called by argcomplete with the beginning of a word; zsh and fish print the texts.
+Completer = Callable[..., dict[str, str]]
 
 
 def _parser_of(verb: Verb) -> argparse.ArgumentParser:
@@ -80,7 +82,7 @@ def _parser_of(verb: Verb) -> argparse.ArgumentParser:
         if action.option_strings:
             parser._add_action(action)
             if action.metavar in ("FILE", "COMMAND"):
-                action.completer = _completer(_files)  # type: ignore[attr-defined]
+                action.completer = _files  # type: ignore[attr-defined]
     return parser
 
 
@@ -88,16 +90,7 @@ def _positional(
     parser: argparse.ArgumentParser, key: str, complete: Completer, nargs: str | None = None
 ) -> None:
     action = parser.add_argument(key, nargs=nargs)
-    action.completer = _completer(complete)  # type: ignore[attr-defined]
-
-
-def _completer(complete: Completer) -> Callable[..., dict[str, str]]:
-    """Return a completer as argcomplete calls it; zsh and fish print the texts."""
-
-    def completer(prefix: str, **context: Any) -> dict[str, str]:
-        return complete(prefix)
-
-    return completer
+    action.completer = complete  # type: ignore[attr-defined]
 
 
 def _values_of(argument: Argument) -> Completer:
@@ -106,20 +99,19 @@ def _values_of(argument: Argument) -> Completer:
     if argument.choices is None:
         return _files
     choices = argument.choices()
-    return lambda prefix: dict.fromkeys(choices, "")
+    return lambda prefix, **context: dict.fromkeys(choices, "")
 
 
 def _words(known: Iterable[Verb]) -> Completer:
-    return lambda prefix: {verb.name: verb.help for verb in known}
+    return lambda prefix, **context: {verb.name: verb.help for verb in known}
 
 
-def _ctl(prefix: str) -> dict[str, str]:
+def _ctl(prefix: str, **context: Any) -> dict[str, str]:
     """Return folders and control files."""
     return {name: kind for name, kind in _files(prefix).items() if name.endswith((".ctl", "/"))}
 
 
-def _files(prefix: str) -> dict[str, str]:
-    """Return folders and files."""
+def _files(prefix: str, **context: Any) -> dict[str, str]:
     folder, beginning = os.path.split(prefix)
     try:
         entries = list(os.scandir(os.path.expanduser(folder) or "."))

@@ -90,7 +90,6 @@ class Verb(NamedTuple):
         return f"{self.name} {self.arguments[0].usage}" if shared else self.name
 
     def options(self) -> list[Option]:
-        """Return its options."""
         return [option for option in OPTIONS if self.key in option.verbs]
 
 
@@ -277,7 +276,6 @@ class Option:
         return "metavar" in self.settings
 
     def help(self, key: str) -> str:
-        """Return the help for the verb with a key."""
         text = self._help if isinstance(self._help, str) else self._help[key]
         return text if isinstance(text, str) else text()
 

@@ -351,8 +351,11 @@ class _Tables:
         if has_parts(old, new):
             if isinstance(type_, CallOf):
                 self._call(type_, path, old, new, change)
-            else:
-                self._mapping(type_, path, old, new, change)
+                return
+            inner = type_.inner if isinstance(type_, DictOf) else None
+            for key in dict.fromkeys((*old, *new)):
+                values = old.get(key, ABSENT), new.get(key, ABSENT)
+                self._item(inner, (*path, key), *values, change)
         elif isinstance(old, list) and isinstance(new, list):
             inner = type_.inner if isinstance(type_, ListOf) else None
             self._list(inner, path, old, new, change)
@@ -360,20 +363,6 @@ class _Tables:
             self._add(path, CHANGED, old, new, change)
         else:
             self._add(path, from_to(old, new), old, new, change)
-
-    def _mapping(
-        self,
-        type_: SettingType | None,
-        path: SettingPath,
-        old: dict[str, Any],
-        new: dict[str, Any],
-        change: Change,
-    ) -> None:
-        """Compare two dictionaries, or two objects of one kind."""
-        inner = type_.inner if isinstance(type_, DictOf) else None
-        for key in [*old, *(k for k in new if k not in old)]:
-            values = old.get(key, ABSENT), new.get(key, ABSENT)
-            self._item(inner, (*path, key), *values, change)
 
     def _item(
         self,

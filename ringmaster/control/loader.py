@@ -107,7 +107,6 @@ class ControlFile(msgspec.Struct, eq=False, dict=True):
         return path_text(path, self.namespace, self._positional)
 
     def warn_all(self, errors: Iterable[SettingError]) -> None:
-        """Add each of `errors` as a warning."""
         for error in errors:
             self.warnings.append(msgspec.structs.replace(self._diagnose(error), severity="warning"))
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.control.source import Diagnostic, Severity, Source, Span
+from ringmaster.errors import similar
 from ringmaster.model.settings import REQUIRED, CallOf, Setting
 
 #: difflib ratio of similar names: `exploration_coeficient` passes, but `opening` is not
@@ -174,7 +175,7 @@ def unused_names(
                 f"it is a setting of {types}"
             )
             severity = "warning"
-        elif meant := meant or _alike(name, settings):
+        elif meant := meant or next(iter(similar(name, settings, 1, ALIKE)), None):
             expected = f"{meant!r}, or "
             if not is_plain and meant in text.bound:
                 severity = "warning"
@@ -198,8 +199,8 @@ def _foreign(name: str) -> str:
     """Return what to write for a setting of another program, "" for other names."""
     folded = name.casefold()
     # short names are exact
-    near = folded if len(folded) < 8 else _alike(folded, _FOREIGN)
-    return _FOREIGN.get(near or "", "")
+    near = [folded] if len(folded) < 8 else similar(folded, _FOREIGN, 1, ALIKE)
+    return _FOREIGN.get(near[0], "") if near else ""
 
 
 def _calls_with(name: str, calls: Mapping[str, CallOf], text: NamesInFile) -> list[str]:
@@ -216,14 +217,6 @@ def _calls_with(name: str, calls: Mapping[str, CallOf], text: NamesInFile) -> li
         if (kind in text.calls or kind.casefold() in text.bound)
         and any(s.name == name and s.default is not REQUIRED for s in call.settings)
     ]
-
-
-def _alike(name: str, settings: Collection[str]) -> str | None:
-    import difflib
-
-    folded = {s.casefold(): s for s in settings}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=ALIKE)
-    return folded[close[0]] if close else None
 
 
 class Binding(msgspec.Struct, frozen=True):

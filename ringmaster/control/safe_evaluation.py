@@ -484,7 +484,6 @@ class SafeEvaluator:
         return self.call(function, args, named)
 
     def call(self, function: Any, args: list[Any], named: dict[str, Any]) -> Any:
-        """Return the result of a call."""
         if isinstance(function, SafeFunction):
             return self._invoke(function, args, named)
         guard = guard_of(function)

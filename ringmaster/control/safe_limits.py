@@ -211,7 +211,6 @@ class Limits:
             yield item
 
     def list_of(self, value: Any) -> list[Any]:
-        """Return the items of a value."""
         if isinstance(value, _SIZED):
             bits = (abs(value.start) + abs(value.stop)).bit_length() if type(value) is range else 0
             self.create(len(value) * (1 + bits // 256))
@@ -223,7 +222,6 @@ class Limits:
         return items
 
     def set_of(self, value: Any) -> set[Any]:
-        """Return the items of a value as a set."""
         items = self.list_of(value)
         self.keys(items)
         return set(items)
@@ -261,7 +259,6 @@ class Limits:
         return OPERATORS[kind](left, right)
 
     def contains(self, container: Any, item: Any) -> bool:
-        """Return whether an item is in a container."""
         if isinstance(container, set | dict):
             self.key(item, len(container))
         elif isinstance(container, range):
@@ -275,7 +272,6 @@ class Limits:
         return item in container
 
     def item(self, value: Any, index: Any) -> Any:
-        """Return the item or the slice of a value."""
         if not isinstance(value, _SUBSCRIPTED):
             raise TypeError(f"{type(value).__name__!r} object is not subscriptable")
         if isinstance(value, dict):
@@ -352,7 +348,6 @@ class Limits:
     # methods
 
     def method(self, value: Any, name: str, args: list[Any], named: dict[str, Any]) -> Any:
-        """Return the result of a method."""
         kind = type(value)
         if name not in _METHODS.get(kind, ()):
             raise SafeModeError(f".{name} is not allowed in safe mode")

@@ -202,7 +202,6 @@ class _Builder:
         self._fixed = fixed
 
     def statements(self, text: str) -> list[ast.stmt]:
-        """Return the statements of a text."""
         try:
             tree = _parser().parse(text + "\n")
         except (LarkError, AssertionError) as error:
@@ -223,7 +222,6 @@ class _Builder:
         raise self._refuse(level[0], "this is nested too deeply for safe mode")
 
     def _place(self, node: Tree) -> Span:
-        """Return the place of a tree or token."""
         meta: Any = node if isinstance(node, str) else node.meta
         if self._fixed is not None or getattr(meta, "line", None) is None:
             return self._fixed or Span(1, 1, 1, 2)
@@ -507,7 +505,6 @@ def _trees_in(node: Tree) -> list[Tree]:
 
 
 def _parameter(node: Any) -> ast.arg:
-    """Return a name as a parameter."""
     return ast.copy_location(ast.arg(node.id), node) if isinstance(node, ast.Name) else node
 
 

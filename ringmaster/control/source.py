@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.errors import ControlFileError
+from ringmaster.errors import ControlFileError, cut
 
 Severity = Literal["error", "warning"]
 
@@ -64,8 +64,7 @@ class Diagnostic(msgspec.Struct, frozen=True):
         where = self.path if self.line is None else f"{self.path}:{self.line}:{self.column}"
         parts = [where, self.severity, *([self.setting] if self.setting else []), self.message]
         text = ": ".join(parts) + (f"; expected {self.expected}" if self.expected else "")
-        text = printable(text)
-        return text if len(text) <= MESSAGE_LENGTH else text[: MESSAGE_LENGTH - 1] + "…"
+        return cut(printable(text), MESSAGE_LENGTH)
 
     def __str__(self) -> str:
         """Return the header, and the source line with a caret below it."""
@@ -327,7 +326,6 @@ class Source:
     def refusal(
         self, span: Span, message: str, expected: str = "", setting: str = ""
     ) -> ControlFileProblems:
-        """Return an error at `span`."""
         return ControlFileProblems([self.diagnostic(span, message, expected, setting)])
 
 

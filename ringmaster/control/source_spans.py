@@ -157,7 +157,6 @@ class SettingPlaces:
         return Place(self._source.span_of(node.value), name)
 
     def _recorded(self, value: Any) -> _Node | None:
-        """Return the node of a recorded call."""
         if isinstance(value, Call) and value.position is not None:
             for written in self._calls.get(value.position, ()):
                 if ast.unparse(written.func) in (value.kind, READ_PARAMETERS):

@@ -134,7 +134,6 @@ class Smallest:
         self._waiting = 0
 
     def add(self, words: Words) -> None:
-        """Add words."""
         if self.most is not None:
             self._pending.append(words[words <= self.limit])
             self._waiting += len(self._pending[-1])

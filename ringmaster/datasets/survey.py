@@ -45,11 +45,9 @@ class Overview:
 
     @property
     def positions(self) -> int:
-        """Return the number of positions."""
         return self._counts.positions
 
     def add(self, positions: Examined) -> None:
-        """Add positions."""
         batch, side = positions.batch, positions.side
         result, score, ply = batch.result, batch.teacher, batch.ply
         self._distinct.add(positions.keys)

@@ -34,8 +34,6 @@ WEIGHTS = (
 
 
 class GoEngine(Engine):
-    """The GTP engine."""
-
     def __init__(self, console: Console) -> None:
         super().__init__(console, WEIGHTS, noise=3)
         self._komi = 6.5

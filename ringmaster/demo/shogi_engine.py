@@ -174,8 +174,6 @@ def _counts(rank: int, row: str) -> list[int]:
 
 
 class ShogiEngine(UniversalEngine):
-    """The USI engine."""
-
     game = "shogi"
     protocol = "usi"
     notation = "sfen"

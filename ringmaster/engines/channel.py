@@ -11,7 +11,8 @@ import os
 import select
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
 
@@ -23,6 +24,7 @@ from ringmaster.errors import (
     EngineProtocolError,
     EngineTimeout,
     JobAbandoned,
+    cut,
 )
 
 #: Longest line in bytes; a longer one breaks the protocol.
@@ -83,16 +85,34 @@ class Exchange(ABC):
 
 
 class Stream(ABC):
-    """Many requests that may be written ahead of their answers; see `Channel.stream`."""
+    """Requests that are written ahead of their answers; see `Channel.stream`.
 
-    #: Number of complete answers.
-    done: int = 0
-    #: Number of answers that may pile up before they are read.
-    slack: int = 0
+    requests   whole lines for each answer, in order
+    in_flight  limit of unanswered requests
+    end        bytes behind the last request
+    done       number of complete answers
+    slack      number of answers that may pile up before they are read
+    """
 
-    @abstractmethod
-    def begin(self) -> bytes:
-        """Return the first bytes to write."""
+    def __init__(self, requests: Sequence[bytes], in_flight: int, end: bytes = b"") -> None:
+        self._requests = requests
+        self._in_flight = max(1, in_flight)
+        # Refilled when half is answered: fewer writes and wake-ups.
+        self._refill = max(1, self._in_flight // 2)
+        self._end = end
+        self._sent = 0
+        # A quarter: the engine must not run out of requests.
+        self.slack = self._in_flight // 4
+        self.done = 0
+
+    def more(self) -> bytes:
+        """Return the next requests to write, b"" for none."""
+        sent, total = self._sent, len(self._requests)
+        unanswered = sent - self.done
+        if sent == total or self._in_flight - unanswered < self._refill:
+            return b""
+        upto = self._sent = min(total, self.done + self._in_flight)
+        return b"".join(self._requests[sent:upto]) + (self._end if upto == total else b"")
 
     @abstractmethod
     def take(self, lines: bytes) -> bytes | None:
@@ -100,6 +120,10 @@ class Stream(ABC):
 
         Raises EngineProtocolError.
         """
+
+    def _check_count(self) -> None:
+        if self.done > self._sent:
+            raise EngineProtocolError(f"it gave {self.done} answers to {self._sent} requests")
 
 
 class Transcript(Protocol):
@@ -117,7 +141,7 @@ def _poll_time(left: int) -> int:
 def quoted(request: bytes) -> str:
     """Return the last line of a request as a message quotes it."""
     text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
-    return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"
+    return repr(cut(text, 60)) if text else "nothing"
 
 
 class Channel:
@@ -256,7 +280,7 @@ class Channel:
         start = now = self._clock()
         deadline, first = start + patience, stream.done
         done, lines = first, b""
-        rest = self._write_now(memoryview(self._noted(stream.begin())))
+        rest = self._write_now(memoryview(self._noted(stream.more())))
         try:
             while True:
                 for fd, _ in poll.poll(_poll_time(deadline - now)):
@@ -342,11 +366,9 @@ class Channel:
                 self._unregister(fd)
 
     def _unregister(self, fd: int | None) -> None:
-        try:
-            if fd is not None:
+        if fd is not None:
+            with suppress(KeyError):
                 self._poll.unregister(fd)
-        except KeyError:
-            pass
 
     def _read_pondering(self, fd: int, exchange: Exchange) -> bool:
         """Read a piece of this pondering engine's output; return whether to read on."""
@@ -559,7 +581,7 @@ class Channel:
         """Return the engine's last line, cut for a message, "" without one."""
         line = self._last_read.rstrip().rpartition(b"\n")[2]
         text = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()
-        return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
+        return cut(text, _QUOTED)
 
     def take_stderr(self) -> list[str]:
         """Return the lines of standard error since the last call (bounded)."""

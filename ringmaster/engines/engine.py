@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
@@ -12,7 +13,7 @@ from ringmaster.engines.containment import Bounds
 from ringmaster.engines.process import STDERR_LINES, EngineProcess, Surroundings
 from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
 from ringmaster.engines.usage import Usage
-from ringmaster.errors import EngineError, EngineNotStarted, EngineRebuilt, EngineTimeout
+from ringmaster.errors import EngineError, EngineNotStarted, EngineRebuilt, EngineTimeout, cut
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Problem
@@ -41,11 +42,6 @@ def start_timeout(settings: GameSettings, player: Player) -> float:
         return player.ready_timeout
     usual = USI_START_TIMEOUT if player.protocol == "usi" else START_TIMEOUT
     return max(usual, settings.hang_timeout)
-
-
-def cut(text: str) -> str:
-    """Return an engine's text, cut to MAX_TEXT characters."""
-    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
 GameOutcome = Literal["win", "lose", "draw"]
@@ -220,10 +216,8 @@ class Engine(ABC):
     def start_early(self, transcript: Transcript | None = None) -> None:
         """Start the process before `launch`, so that several engines load at once; `launch`
         reports errors."""
-        try:
+        with suppress(EngineNotStarted):
             self._start(transcript)
-        except EngineNotStarted:
-            pass
 
     def launch(
         self, transcript: Transcript | None = None, *, timeout: float = START_TIMEOUT
@@ -253,7 +247,7 @@ class Engine(ABC):
             if self.channel.process.wait(RESTART_PATIENCE, keep_output=True):
                 self.channel.unasked()
                 if output := b"\n".join(start.lines[:STDERR_LINES]).rstrip():
-                    message += f"\nits output:\n{cut(output.decode('utf-8', 'replace'))}"
+                    message += f"\nits output:\n{cut(output.decode('utf-8', 'replace'), MAX_TEXT)}"
             if words := self.last_words():
                 message += f"\nits last words:\n{words}"
             self.end(patience=RESTART_PATIENCE)
@@ -446,10 +440,8 @@ class Engine(ABC):
         """Send the quit command without waiting, so that several engines quit at once;
         idempotent."""
         if self._channel is not None and self._channel.process.stdin_fd >= 0:
-            try:
+            with suppress(EngineError):
                 self._say_goodbye()
-            except EngineError:
-                pass
             self._channel.process.close_stdin()
 
     def end(self, patience: float = QUIT_PATIENCE) -> None:

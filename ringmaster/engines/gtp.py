@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from ringmaster.engines.channel import Exchange, quoted
-from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
-from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout
+from ringmaster.engines.engine import MAX_NAME, MAX_TEXT, Engine, Limits, Thought, start_timeout
+from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout, cut
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Problem, problems_of
@@ -153,7 +154,7 @@ class GtpEngine(Engine):
         return Command(name, *words[1:], optional=optional, label=label)
 
     def _refusal(self, command: Command) -> EngineRefused:
-        text = cut(command.text) or "unspecified failure"
+        text = cut(command.text, MAX_TEXT) or "unspecified failure"
         return EngineRefused(text, self.player.code, command.label)
 
     def _require_silence(self, command: Command) -> None:
@@ -207,11 +208,9 @@ class GtpEngine(Engine):
         version = first.text if first.ok else "2"
         if not _is_two(version):
             raise EngineProtocolError(f"it speaks GTP version {version[:20]!r}, not 2")
-        try:
+        with suppress(EngineRefused):
             self._known.update(dict.fromkeys(self.command("list_commands").split(), True))
             self._has_list = True
-        except EngineRefused:
-            pass
         introduction = self._introduce()
         if introduction is None:
             self.needs_sync = True
@@ -228,7 +227,7 @@ class GtpEngine(Engine):
         if len(release) > _MAX_VERSION:
             release = ""
         self.name = (f"{name}:{release}" if name and release else name)[:MAX_NAME]
-        self.description = cut(self.optional("gomill-describe_engine") or "")
+        self.description = cut(self.optional("gomill-describe_engine") or "", MAX_TEXT)
 
     def _introduce(self) -> tuple[str, str] | None:
         """Return the engine's name and version, "" for a refusal; None for an engine that
@@ -313,7 +312,7 @@ class GtpEngine(Engine):
         self._set_up(settings)
         if self.player.startup_gtp_commands:
             # They may have changed the description.
-            self.description = cut(self.optional("gomill-describe_engine") or "")
+            self.description = cut(self.optional("gomill-describe_engine") or "", MAX_TEXT)
         self._claims = self._may_claim()
         for i, move in enumerate(opening.moves):
             self.observe(i % 2, move, own=False)
@@ -451,7 +450,7 @@ class GtpEngine(Engine):
 
     def explain_last_move(self) -> str:
         """Return the engine's comment on its last move, "" without one."""
-        return cut(self.optional("gomill-explain_last_move") or "")
+        return cut(self.optional("gomill-explain_last_move") or "", MAX_TEXT)
 
     def cpu_time(self) -> float | None:
         """Return the CPU seconds that the engine itself reports, or None."""

@@ -18,6 +18,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -208,11 +209,9 @@ class EngineProcess:
         self._release()
 
     def _signal_group(self, signal_number: int) -> None:
-        try:
+        # macOS answers EPERM for a group of zombies.
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal_number)
-        except (ProcessLookupError, PermissionError):
-            # macOS answers EPERM for a group of zombies.
-            pass
 
     def _release(self) -> None:
         self.is_open = False

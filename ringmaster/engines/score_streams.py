@@ -27,43 +27,7 @@ _READYOK = re.compile(rb"\n[ \t]*readyok[ \t\r]*(?=\n)")
 _BESTMOVE = b"bestmove"
 
 
-class Requests(Stream):
-    """Requests with a limit of unanswered ones.
-
-    requests   whole lines for each position, in order
-    in_flight  limit of unanswered requests
-    end        bytes behind the last request
-    """
-
-    def __init__(self, requests: Sequence[bytes], in_flight: int, end: bytes = b"") -> None:
-        self._requests = requests
-        self._in_flight = max(1, in_flight)
-        # Refilled when half is answered: fewer writes and wake-ups.
-        self._refill = max(1, self._in_flight // 2)
-        self._end = end
-        self._sent = 0
-        # A quarter: the engine must not run out of requests.
-        self.slack = self._in_flight // 4
-        self.done = 0
-
-    def begin(self) -> bytes:
-        return self._more()
-
-    def _more(self) -> bytes:
-        """Return the next requests to write, b"" for none."""
-        sent, total = self._sent, len(self._requests)
-        unanswered = sent - self.done
-        if sent == total or self._in_flight - unanswered < self._refill:
-            return b""
-        upto = self._sent = min(total, self.done + self._in_flight)
-        return b"".join(self._requests[sent:upto]) + (self._end if upto == total else b"")
-
-    def _check_count(self) -> None:
-        if self.done > self._sent:
-            raise EngineProtocolError(f"it gave {self.done} answers to {self._sent} requests")
-
-
-class EvaluationStream(Requests):
+class EvaluationStream(Stream):
     """Answers with one line of a known form each; isready follows the last request, so a
     missing answer is noticed at once.
 
@@ -91,7 +55,7 @@ class EvaluationStream(Requests):
             self.done = len(self.values)
             self._check_count()
         if self._sent < len(self._requests):
-            return self._more()
+            return self.more()
         if _READYOK.search(text) is None:
             return b""
         self._check()
@@ -119,7 +83,7 @@ class EvaluationStream(Requests):
             raise EngineProtocolError(f"it gave {bad} for a score")
 
 
-class SearchStream(Requests):
+class SearchStream(Stream):
     """Answers to `go`, which end with bestmove.
 
     values  each answer's last exact score for the mover, in centipawns; a mate is ±MATE,
@@ -142,7 +106,7 @@ class SearchStream(Requests):
         self._unfinished = last_score_lines(lines[at:])[0] or earlier
         self.done = len(self.values)
         self._check_count()
-        return None if self.done == len(self._requests) else self._more()
+        return None if self.done == len(self._requests) else self.more()
 
     @property
     def depth(self) -> int | None:
@@ -159,7 +123,7 @@ def score_of(line: bytes) -> float:
     return math.nan if score is None else float(score)
 
 
-class AnswerStream(Requests):
+class AnswerStream(Stream):
     """Answers as texts: the output up to readyok (isready follows each request), or up to
     and with the bestmove line where the request is a `go`.
 
@@ -188,7 +152,7 @@ class AnswerStream(Requests):
         self._unfinished = text[at:][-MAX_ANSWER:]
         self.done = len(self.answers)
         self._check_count()
-        return None if self.done == len(self._requests) else self._more()
+        return None if self.done == len(self._requests) else self.more()
 
 
 #: Lines of an answer in a refusal.

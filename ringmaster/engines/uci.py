@@ -267,10 +267,10 @@ class UciOrUsiEngine(Engine):
             self._pondering = None
             self._let_begin(pondering)
             if self._last_move == self._expected:
-                return self._ponder_hit(colour, pondering.go, seconds)
-            if not pondering.go.is_complete:
+                return self._ponder_hit(colour, pondering, seconds)
+            if not pondering.is_complete:
                 # The opponent has moved: stopping costs the engine's own time.
-                spent = self._converse(pondering.go, b"stop\n", seconds)
+                spent = self._converse(pondering, b"stop\n", seconds)
                 seconds = max(0.001, seconds - spent / _NS)
                 limits = _without(limits, colour, spent)
         self._clear(seconds)
@@ -352,8 +352,8 @@ class UciOrUsiEngine(Engine):
         pondering, self._pondering = self._pondering, None
         if pondering is not None:
             self._let_begin(pondering)
-            if not pondering.go.is_complete:
-                self._converse(pondering.go, b"stop\n", seconds)
+            if not pondering.is_complete:
+                self._converse(pondering, b"stop\n", seconds)
 
     def stop_thinking(self, seconds: float) -> Thought | None:
         go = self._search

@@ -348,23 +348,22 @@ class Go(Exchange):
         return rest
 
 
-class PonderedGo(Exchange):
-    """go ponder … bestmove; the answer is in `go`.
+class PonderedGo(Go):
+    """go ponder … bestmove.
 
+    started    time of the request, in ns
     has_begun  whether the engine has printed anything yet
     """
 
-    def __init__(self, request: bytes, started: int) -> None:
-        self.go = Go(request)
-        self.started = started
-        self.has_begun = False
+    has_begun = False
 
-    def feed(self, line: bytes) -> bool:
-        return self.take(line + b"\n") is not None
+    def __init__(self, request: bytes, started: int) -> None:
+        super().__init__(request)
+        self.started = started
 
     def take(self, lines: bytes) -> bytes | None:
         self.has_begun = True
-        return self.go.take(lines)
+        return super().take(lines)
 
 
 class FirstLine(Exchange):

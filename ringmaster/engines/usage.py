@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -81,10 +82,8 @@ def own_memory(pid: int) -> int:
 
 def reset_peak(pid: int) -> None:
     """Reset the peak of resident memory (Linux) for a new game."""
-    try:
+    with suppress(OSError):
         Path(f"/proc/{pid}/clear_refs").write_bytes(b"5")
-    except OSError:
-        pass
 
 
 def descendants(pid: int) -> list[psutil.Process]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from ringmaster.errors import UsageError
@@ -141,10 +142,8 @@ def _read(path: Path) -> str:
 
 def pin(cpus: Iterable[int]) -> None:
     """Restrict this process and its children to these CPUs; ignore a CPU that is gone."""
-    try:
+    with suppress(OSError):
         os.sched_setaffinity(0, set(cpus))
-    except OSError:
-        pass
 
 
 def _words(cpus: list[int]) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import shipping
-from ringmaster.execution.dask_link import Link, Prepared
+from ringmaster.execution.dask_link import DaskLink, Prepared
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
 from ringmaster.model.builds import files_of
 from ringmaster.model.cluster import Cluster, Host
@@ -137,7 +137,7 @@ class Hosts:
     """
 
     def __init__(
-        self, link: Link, orders: Assignment, cluster: Cluster, builds: Mapping[str, str] = {}
+        self, link: DaskLink, orders: Assignment, cluster: Cluster, builds: Mapping[str, str] = {}
     ) -> None:
         players = orders.players
         self._link = link
@@ -381,7 +381,6 @@ class Hosts:
 
 
 def placed(result: JobResult, place: Host) -> JobResult:
-    """Return a result with its host."""
     if isinstance(result, CheckResult):
         return result
     return msgspec.structs.replace(result, host=place)

@@ -27,7 +27,7 @@ from ringmaster.execution import shipping
 from ringmaster.execution.cluster_hosts import ClusterHost, Hosts, placed
 from ringmaster.execution.dask_link import (
     Answered,
-    Link,
+    DaskLink,
     News,
     Prepared,
     Silence,
@@ -35,7 +35,7 @@ from ringmaster.execution.dask_link import (
     Workers,
 )
 from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, encode
-from ringmaster.execution.executor import JobEnd, NumberingExecutor
+from ringmaster.execution.executor import Executor, JobEnd
 from ringmaster.execution.local import milliseconds
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Job
@@ -45,7 +45,7 @@ from ringmaster.model.results import CheckResult, JobResult
 _decode_answer = msgspec.json.Decoder(Answer).decode
 
 
-class DaskExecutor(NumberingExecutor):
+class DaskExecutor(Executor):
     """Carries out jobs on the workers of a Dask cluster.
 
     work      as for LocalExecutor, as is `setup`; it is found on each host
@@ -70,7 +70,7 @@ class DaskExecutor(NumberingExecutor):
     def __init__(
         self,
         work: str,
-        connect: Callable[[], Link],
+        connect: Callable[[], DaskLink],
         cluster: Cluster,
         *,
         setup: Mapping[str, Any] = {},

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future as ThreadFuture
@@ -86,39 +85,8 @@ class Silence:
 News = Workers | Prepared | Answered | Unanswered | Silence
 
 
-class Link(ABC):
-    """A connection to a cluster for one run; every task gives at most one news."""
-
-    @abstractmethod
-    def fileno(self) -> int:
-        """Return a descriptor that is readable when there are news."""
-
-    @abstractmethod
-    def take(self) -> list[News]:
-        """Return the news since the last call; does not wait."""
-
-    @abstractmethod
-    def prepare(self, address: str, id: str, orders: Assignment) -> None:
-        """Have a worker take orders and files."""
-
-    @abstractmethod
-    def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
-        """Submit a task for one worker."""
-
-    @abstractmethod
-    def forget(self, key: str) -> None:
-        """Drop a task, here and on the cluster; it may be in progress."""
-
-    @abstractmethod
-    def close(self, run: str, patience: float) -> None:
-        """End a run on all workers, and the connection.
-
-        patience  seconds for engines to quit
-        """
-
-
-class DaskLink(Link):
-    """A connection by a Dask client.
+class DaskLink:
+    """A connection to a cluster for one run, by a Dask client; every task gives at most one news.
 
     client     a synchronous client, with an event loop in a thread
     release    closes the client, and what was started with it
@@ -151,17 +119,21 @@ class DaskLink(Link):
         self._watcher = self._start(self._watch())
 
     def fileno(self) -> int:
+        """Return a descriptor that is readable when there are news."""
         return self._read_fd
 
     def take(self) -> list[News]:
+        """Return the news since the last call; does not wait."""
         with suppress(BlockingIOError):
             os.read(self._read_fd, 4096)
         return [self._news.popleft() for _ in range(len(self._news))]
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
+        """Have a worker take orders and files."""
         self._loop.call_soon_threadsafe(self._prepare_soon, address, id, orders)
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
+        """Submit a task for one worker."""
         future = self._client.submit(
             self._host.play,
             run,
@@ -179,11 +151,16 @@ class DaskLink(Link):
         future.add_done_callback(self._note_finished)
 
     def forget(self, key: str) -> None:
+        """Drop a task, here and on the cluster; it may be in progress."""
         if key in self._futures:
             future, _ = self._futures.pop(key)
             future.release()
 
     def close(self, run: str, patience: float) -> None:
+        """End a run on all workers, and the connection.
+
+        patience  seconds for engines to quit
+        """
         self._watcher.cancel()
         for key in list(self._futures):
             self.forget(key)

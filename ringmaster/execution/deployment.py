@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from ringmaster.errors import ExecutorError, UsageError
-from ringmaster.execution.dask_link import DaskLink, Link
+from ringmaster.execution.dask_link import DaskLink
 from ringmaster.model.cluster import Cluster
 
 try:
@@ -32,7 +32,7 @@ CONNECT = 30.0
 _HTTP = "127.0.0.1:0"
 
 
-def connect(cluster: Cluster) -> Link:
+def connect(cluster: Cluster) -> DaskLink:
     """Return a connection to a cluster; it closes what was started here.
 
     Raises ExecutorError.

@@ -52,12 +52,24 @@ JobEnd = Done | Lost
 
 
 class Executor(ABC):
-    """Carries out up to `slots` jobs at a time.
+    """Carries out up to `slots` jobs at a time; fails when a job is lost too often.
 
     Guarantees: every submitted job gives exactly one event, unless `close` is called first;
     a dead worker is replaced and costs only its own job; after `close` returns, no process
     that the executor started is alive, and no engine of its workers.
     """
+
+    def __init__(self) -> None:
+        #: Jobs not yet reported by number, in order of submission.
+        self._jobs: dict[int, Job] = {}
+        self._last_number = 0
+        self._events: list[tuple[int, JobEnd]] = []
+        self._notices: list[tuple[str, bool]] = []
+        #: How often jobs were lost since their last result, by class and id.
+        self._losses: dict[tuple[str, str], int] = {}
+        self._failure: ExecutorError | None = None
+        self._closed = False
+        self._encode = msgspec.json.Encoder().encode
 
     @property
     @abstractmethod
@@ -79,13 +91,28 @@ class Executor(ABC):
         Raises ExecutorError, and changes nothing, when this machine cannot run as many.
         """
 
-    @abstractmethod
     def submit(self, job: Job) -> None:
-        """Take a job; jobs beyond `slots` wait in order."""
+        """Take a job; jobs beyond `slots` wait in order.
 
-    @abstractmethod
+        Raises ExecutorError after `close`, or for a job that JSON cannot express.
+        """
+        if self._closed:
+            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
+        try:
+            data = self._encode(job)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
+        number = self._next_number()
+        self._jobs[number] = job
+        self._enqueue(number, data)
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""
+        return list(self._jobs.values())
 
     def in_progress(self) -> Sequence[Job]:
         """Return the running jobs without those that wait for another one, oldest first."""
@@ -103,7 +130,8 @@ class Executor(ABC):
 
     def notices(self) -> list[tuple[str, bool]]:
         """Return news since the last call, each with whether the user should see it now."""
-        return []
+        notices, self._notices = self._notices, []
+        return notices
 
     def refuse(self, host: Host | None, reason: str) -> bool:
         """Send no more jobs to the host of a result; return False without another host."""
@@ -124,51 +152,9 @@ class Executor(ABC):
         patience  seconds for engines to quit before they are killed
         """
 
-
-class NumberingExecutor(Executor):
-    """An executor that numbers its jobs, and fails when a job is lost too often."""
-
-    def __init__(self) -> None:
-        #: Jobs not yet reported by number, in order of submission.
-        self._jobs: dict[int, Job] = {}
-        self._last_number = 0
-        self._events: list[tuple[int, JobEnd]] = []
-        self._notices: list[tuple[str, bool]] = []
-        #: How often jobs were lost since their last result, by class and id.
-        self._losses: dict[tuple[str, str], int] = {}
-        self._failure: ExecutorError | None = None
-        self._closed = False
-        self._encode = msgspec.json.Encoder().encode
-
     @abstractmethod
     def _enqueue(self, number: int, data: bytes) -> None:
         """Take a numbered job, encoded, for the next idle worker."""
-
-    def submit(self, job: Job) -> None:
-        """Take a job.
-
-        Raises ExecutorError after `close`, or for a job that JSON cannot express.
-        """
-        if self._closed:
-            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
-        try:
-            data = self._encode(job)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
-        number = self._next_number()
-        self._jobs[number] = job
-        self._enqueue(number, data)
-
-    def _next_number(self) -> int:
-        self._last_number += 1
-        return self._last_number
-
-    def running(self) -> Sequence[Job]:
-        return list(self._jobs.values())
-
-    def notices(self) -> list[tuple[str, bool]]:
-        notices, self._notices = self._notices, []
-        return notices
 
     def _take_events(self) -> list[JobEnd]:
         """Return the events so far.  Raises the failure if there are none: results come first."""
@@ -180,7 +166,6 @@ class NumberingExecutor(Executor):
         return [event for _, event in events]
 
     def _finish(self, number: int, result: JobResult) -> None:
-        """Report the result of a job."""
         job = self._jobs[number]
         self._losses.pop(_key(job), None)
         self._events.append((number, Done(job, result)))
@@ -205,7 +190,6 @@ class NumberingExecutor(Executor):
 
 
 def _key(job: Job) -> tuple[str, str]:
-    """Return a key of the tries of one job."""
     return type(job).__name__, job.id
 
 

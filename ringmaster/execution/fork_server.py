@@ -37,6 +37,7 @@ import struct
 import sys
 import time
 import traceback
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -128,10 +129,8 @@ class _Server:
 
     def reap(self) -> None:
         """Report the workers that have ended."""
-        try:
+        with suppress(BlockingIOError):
             os.read(self.wakeup_r, 4096)
-        except BlockingIOError:
-            pass
         while self.children:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
@@ -142,7 +141,6 @@ class _Server:
                 os.close(fd)
 
     def end(self) -> None:
-        """End every worker."""
         self.wait_for_children(self.config["grace"])
         for number in (signal.SIGTERM, signal.SIGKILL):
             for pid in self.children:
@@ -160,10 +158,8 @@ class _Server:
 
 
 def _report(fd: int, number: int) -> None:
-    try:
+    with suppress(BrokenPipeError):
         os.write(fd, NUMBER.pack(number))
-    except BrokenPipeError:
-        pass
 
 
 def _do_nothing(_number: int, _frame: FrameType | None) -> None:

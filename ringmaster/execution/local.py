@@ -24,7 +24,7 @@ import msgspec
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import worker
-from ringmaster.execution.executor import MAX_DEATHS, JobEnd, NumberingExecutor
+from ringmaster.execution.executor import MAX_DEATHS, Executor, JobEnd
 from ringmaster.execution.processes import (
     ForkServer,
     Reaper,
@@ -72,7 +72,7 @@ class _Slot:
         self.is_leaving = False
 
 
-class LocalExecutor(NumberingExecutor):
+class LocalExecutor(Executor):
     """Carries out jobs by `slots` worker processes.
 
     work      "package.module:factory"; each worker calls `factory(context)` once

@@ -197,7 +197,6 @@ def _call_arguments(call: Call) -> dict[str, Any]:
 
 
 def _parameter_arguments(one: Tuned) -> dict[str, Any]:
-    """Return the arguments of a parameter that have a value."""
     return {
         name: value
         for name, value in one.parameter.canonical().items()

@@ -35,7 +35,6 @@ class Records:
                 yield game, text
 
     def missing(self) -> list[str]:
-        """Return a note on missing records."""
         if not self._missing:
             return []
         places = self._records.folders

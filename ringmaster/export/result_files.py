@@ -106,7 +106,6 @@ def write_parquet(table: Table, stream: BinaryIO, raw: bool) -> None:
 
 
 def _typed(values: tuple[Value, ...], kind: Kind) -> Sequence[Any]:
-    """Return values for a column of this kind."""
     if kind == "time":
         return [None if value is None else datetime.fromisoformat(str(value)) for value in values]
     if kind == "text":

@@ -150,7 +150,6 @@ def write_psv(record: Record) -> bytes:
 
 
 def write_hcpe(record: Record) -> bytes:
-    """Return an hcpe record."""
     winner = {0.5: 0, 1.0: 1, 0.0: 2}[record.result]
     move, score = Move.from_usi(record.move), round(record.teacher)
     packed: bytes = Board(record.text.decode()).to_hcpe(move, score, winner)

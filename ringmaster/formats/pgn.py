@@ -132,7 +132,6 @@ class GameText:
         self.fault = self.fault or (len(self.words), place, message)
 
     def line(self, place: int) -> int:
-        """Return the number of a line."""
         text, start, first = self.text
         return first + text.count("\n", 0, place - start)
 

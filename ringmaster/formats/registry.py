@@ -49,7 +49,6 @@ class Format:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The reader."""
         module, _, name = self.reader.partition(":")
         function: Callable[..., Any] = getattr(import_module(f"ringmaster.formats.{module}"), name)
         return function

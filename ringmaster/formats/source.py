@@ -126,7 +126,6 @@ class Source:
         return os.path.splitext(stem)[1] if suffix in PACKED else suffix
 
     def error(self, place: int | None, message: str) -> DataFileError:
-        """Return the error for a place in the file."""
         return DataFileError(self.path, place, message, where=self.where)
 
     def bad(self, place: int, message: str, kind: str = "") -> None:

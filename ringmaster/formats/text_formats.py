@@ -145,7 +145,6 @@ _CHESS_BOARD = re.compile(rb"(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+")
 
 @cache
 def notation_of(game: GameName, variant: str = "standard") -> Notation:
-    """Return the notation of positions in a game."""
     if game == "shogi":
         return Notation(game, variant, _SHOGI, b" 1")
     place = _CHESS if variant in ("standard", "chess960") else _VARIANT

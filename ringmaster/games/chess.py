@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar, Final
 
-from ringmaster.errors import IllegalMove
-from ringmaster.games.clean_text import cut, shown
+from ringmaster.errors import IllegalMove, cut
+from ringmaster.games.clean_text import shown
 from ringmaster.games.game import Ending, Game
 
 START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -377,7 +377,6 @@ def start_fen(number: int) -> str:
 
 
 def _why_illegal(fen: str, move: str, chess960: bool) -> str:
-    """Return the reason why an illegal move is illegal."""
     import chess
 
     if move == "0000":

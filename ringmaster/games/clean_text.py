@@ -9,17 +9,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ringmaster.errors import OBEYED
+from ringmaster.errors import OBEYED, cut
 
 _CONTROLS: Final = re.compile(rf"[\t\n{OBEYED}]+")
 _CONTROLS_BUT_NEWLINE: Final = re.compile(rf"[\t{OBEYED}]+")
 _SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
 _NEWLINES: Final = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
-
-
-def cut(text: str, limit: int) -> str:
-    """Return `text` in at most `limit` characters, with "…" at a cut."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def shown(text: str, limit: int = 40) -> str:

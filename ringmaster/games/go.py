@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from ringmaster.errors import IllegalMove
-from ringmaster.games.clean_text import cut, shown
+from ringmaster.errors import IllegalMove, cut
+from ringmaster.games.clean_text import shown
 from ringmaster.games.game import Ending, Game
 from ringmaster.model.jobs import Scoring
 
@@ -346,7 +346,6 @@ class GoGame(Game):
         return -1
 
     def _remove(self, chain: Chain) -> None:
-        """Remove a chain from the board."""
         at = self.chains
         neighbours = self.geometry.neighbours
         for p in chain.points:

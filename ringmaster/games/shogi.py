@@ -15,8 +15,7 @@ from typing import Final
 from rsshogi.core import Board, Move
 from rsshogi.types import Color, Piece, PieceType, Square
 
-from ringmaster.errors import IllegalMove
-from ringmaster.games.clean_text import cut
+from ringmaster.errors import IllegalMove, cut
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.sfen import DEAD_RANKS, NAMES, START_SFEN, normalise_sfen
 
@@ -213,7 +212,6 @@ def _in_camp(square: Square, side: int) -> bool:
 
 
 def _why_illegal(board: Board, side: int, move: str) -> str:
-    """Return the reason why an illegal move is illegal."""
     if not _USI_MOVE.fullmatch(move):
         if _LOWER_DROP.fullmatch(move):
             return f"a drop is written with a capital, {move[0].upper()}{move[1:]}"

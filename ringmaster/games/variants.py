@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 
-from ringmaster.errors import IllegalMove, similar
-from ringmaster.games.clean_text import cut, one_line, shown
+from ringmaster.errors import IllegalMove, cut, similar
+from ringmaster.games.clean_text import one_line, shown
 from ringmaster.games.game import Ending, Game
 
 #: Variants that do not need pyffish.

@@ -194,7 +194,6 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def problems_of(error: EngineError) -> list[Problem]:
-    """Return the problems that an error reports."""
     if isinstance(error, OptionRefused):
         return [
             Problem(str(refusal), "option", refusal.option, refusal.expected)
@@ -242,7 +241,6 @@ class HostTally(msgspec.Struct):
     speed: float | None = None
 
     def take(self, result: Result) -> None:
-        """Count a result of this host."""
         self.results += 1
         self.time_losses += result.reason in TIME_LOSSES
         self.faults += result.reason in FAULTS

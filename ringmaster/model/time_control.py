@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from ringmaster.errors import cut
+
 _TIME = r"(?:(?P<{0}_minutes>\d+):)?(?P<{0}_seconds>\d+(?:\.\d+)?)"
 _CONTROL = re.compile(
     rf"""(?:(?P<moves>\d+)/)?
@@ -59,7 +61,7 @@ class TimeControl(msgspec.Struct, frozen=True):
             or (match["byo"] and (match["periods"] or match["stones"]))
             or (match["increment_seconds"] and not match["byo"])
         ):
-            shown = text if len(text) <= 40 else text[:39] + "…"
+            shown = cut(text, 40)
             raise ValueError(
                 f"{shown!r} is not a time control; write seconds as '10+0.1' "
                 "(base+increment), '40/60' (moves/seconds), '600+5x30' (byo-yomi: base, "

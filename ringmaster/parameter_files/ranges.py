@@ -49,7 +49,6 @@ def _words(raw: str) -> list[str]:
 
 
 def read_clop(file: ParameterFile) -> None:
-    """Read a file."""
     for line, raw in enumerate(file.text.lines, 1):
         words = _words(raw)
         kind = words[0] if words else ""
@@ -114,7 +113,6 @@ def _ranges(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_ctt(file: ParameterFile) -> None:
-    """Read a file."""
     members = file.text.object
     others = [name for name in members if name != "parameter_ranges"]
     if "parameter_ranges" in members and others:

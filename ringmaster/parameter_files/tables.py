@@ -125,7 +125,6 @@ def _cells(row: Row) -> Sequence[str]:
 
 
 def read(file: ParameterFile) -> None:
-    """Read the parameters of a file."""
     format = file.format
     if format == "openbench_values":
         file.notes.append("the file has no ranges; from 0 to twice each value is assumed")

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ringmaster.errors import DataFileError, ParameterFileError, shown, visible
+from ringmaster.errors import DataFileError, ParameterFileError, cut, shown, visible
 from ringmaster.formats.source import Source
 from ringmaster.model.players import GameName
 
@@ -146,7 +146,7 @@ class Text:
     def excerpt(self, line: int) -> str:
         """Return a line with its number for a message, cut to size."""
         raw = visible(self.lines[line - 1].strip())
-        return f"{line:>5} | " + (raw if len(raw) <= 120 else raw[:119] + "…")
+        return f"{line:>5} | " + cut(raw, 120)
 
     def line_of(self, key: str, nth: int = 0) -> int | None:
         """Return the line of a key of a JSON object, None if unknown."""

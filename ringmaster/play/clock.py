@@ -66,8 +66,10 @@ class Clock:
         #: Nanoseconds of all moves, and of the longest one.
         self.spent = 0
         self.slowest = 0
-        self._allowance: int | None = None
-        self._deadline = 0.0
+        #: Nanoseconds for the next move, with the margin; None without a limit but `hang_timeout`.
+        self.allowance: int | None = None
+        #: Seconds after which the engine has lost or hangs.
+        self.deadline = 0.0
         self._set(now[0], now[1])
 
     def _set(self, left: int, stage: int) -> None:
@@ -83,15 +85,10 @@ class Clock:
             if allowance is None or total < allowance:
                 allowance = total
         if allowance is None:
-            self._allowance, self._deadline = None, self._hang / _NS
+            self.allowance, self.deadline = None, self._hang / _NS
         else:
-            self._allowance = allowance = allowance + self._margin
-            self._deadline = allowance / _NS
-
-    @property
-    def remaining(self) -> int:
-        """Nanoseconds left of the base time, or of the present period."""
-        return self._left
+            self.allowance = allowance = allowance + self._margin
+            self.deadline = allowance / _NS
 
     @property
     def reading(self) -> tuple[int, int | None] | None:
@@ -125,15 +122,6 @@ class Clock:
             left, count = self._overtime_start
         return left // _MS / 1000, count
 
-    def allowance(self) -> int | None:
-        """Return the nanoseconds for the next move, with the margin; None without a limit
-        but `hang_timeout`."""
-        return self._allowance
-
-    def deadline(self) -> float:
-        """Return the seconds after which the engine has lost or hangs."""
-        return self._deadline
-
     def count(self, elapsed: int) -> None:
         """Add a move's time to the statistics without charging it."""
         self.spent += elapsed
@@ -145,7 +133,7 @@ class Clock:
         return False when it was too long."""
         self.count(elapsed)
         elapsed -= elapsed % self._unit
-        allowance = self._allowance
+        allowance = self.allowance
         if allowance is not None and elapsed > allowance:
             return False
         control = self._control
@@ -188,7 +176,7 @@ class Clock:
         """Return the limits that are the same for every move."""
         player = self._player
         return Limits(
-            seconds=self._deadline,
+            seconds=self.deadline,
             byoyomi_ms=self.byoyomi_ms,
             nodes=player.nodes,
             depth=player.depth,

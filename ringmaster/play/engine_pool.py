@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ringmaster.engines.engine import QUIT_PATIENCE, RESTART_PATIENCE, Engine
@@ -77,25 +77,22 @@ class EnginePool:
         #: Keys of engines that need synchronisation.
         self._need_sync: list[Any] = []
 
-    def take(
-        self, players: tuple[Player, Player], surroundings: Surroundings
-    ) -> tuple[Engine, Engine]:
-        """Return engines for both players; new ones are not launched (`is_usable()` is False).
+    def take(self, players: Sequence[Player], surroundings: Surroundings) -> list[Engine]:
+        """Return engines for the players; new ones are not launched (`is_usable()` is False).
 
         Ends idle engines that the game does not need.
         """
-        chosen: list[Engine | None] = [None, None]
+        chosen: list[Engine | None] = [None] * len(players)
         # A player's own last process comes first: its options are set.
         for same_code in (True, False):
             for i, player in enumerate(players):
                 if chosen[i] is None:
                     chosen[i] = self._pick(player, surroundings, same_code)
         self.close()
-        first, second = (
+        return [
             engine or self._make_known(player, surroundings)
             for engine, player in zip(chosen, players, strict=True)
-        )
-        return first, second
+        ]
 
     def take_one(
         self, player: Player, surroundings: Surroundings, *, same_options: bool = False
@@ -108,9 +105,7 @@ class EnginePool:
             others = [e for e in self._idle if e.player.options != player.options]
             self._idle = [e for e in self._idle if e.player.options == player.options]
             _end_all(others, RESTART_PATIENCE)
-        chosen = self._pick(player, surroundings, True) or self._pick(player, surroundings, False)
-        self.close()
-        return chosen or self._make_known(player, surroundings)
+        return self.take((player,), surroundings)[0]
 
     def take_for_check(self, player: Player, surroundings: Surroundings) -> Engine:
         """Return an engine for a check; `keep` returns it.  At most two are alive at a time,
@@ -155,7 +150,7 @@ class EnginePool:
             return None
         return None
 
-    def give_back(self, engines: tuple[Engine, ...], healthy: bool) -> None:
+    def give_back(self, engines: Sequence[Engine], healthy: bool) -> None:
         """Keep or end engines after a game; unhealthy ones are ended."""
         leaving = []
         for engine in engines:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.engines.engine import Engine, cut
+from ringmaster.engines.engine import MAX_TEXT, Engine
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import (
     EngineCrashed,
@@ -20,6 +20,7 @@ from ringmaster.errors import (
     EngineProtocolError,
     EngineTimeout,
     StoreCorrupt,
+    cut,
 )
 from ringmaster.model.jobs import EvaluationJob
 from ringmaster.model.results import EngineUsage, EvaluationResult
@@ -57,7 +58,7 @@ class Evaluator:
                 score_key=job.score_key,
                 shard=job.shard,
                 reason="setup",
-                detail=cut(str(error)),
+                detail=cut(str(error), MAX_TEXT),
             )
         engine = self._pool.take_one(
             job.player, surroundings, same_options=job.apply == "restart" or job.probe is not None
@@ -172,7 +173,7 @@ class _Run:
         if has_answered and (line := self.engine.last_line()):
             detail += f"\nits last line: {line}"
         result = self._result(begun, "void")
-        return msgspec.structs.replace(result, reason=reason, detail=cut(detail))
+        return msgspec.structs.replace(result, reason=reason, detail=cut(detail, MAX_TEXT))
 
     def _result(self, begun: float, outcome: Literal["evaluated", "void"]) -> EvaluationResult:
         job, engine = self._job, self.engine

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from ringmaster.engines.channel import Channel
-from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
+from ringmaster.engines.engine import MAX_TEXT, Engine, Limits, Thought, start_timeout
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import (
     EngineCrashed,
@@ -27,6 +27,7 @@ from ringmaster.errors import (
     EngineTimeout,
     IllegalMove,
     counted,
+    cut,
 )
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
@@ -46,7 +47,7 @@ from ringmaster.play.live_record import LiveRecord
 from ringmaster.play.meter import Meter, Pondering
 from ringmaster.play.played_moves import PlayedMove, move_records
 from ringmaster.play.referee import ChessReferee, Referee, Settlement, ShogiReferee
-from ringmaster.play.transcript import FaultTranscript, GameTranscript, transcript_of
+from ringmaster.play.transcript import GameTranscript, transcript_of
 
 REFEREES: Final[dict[str, type[Referee]]] = {
     "chess": ChessReferee,
@@ -85,13 +86,13 @@ class GameRunner:
     def __init__(
         self,
         job: GameJob,
-        engines: tuple[Engine, Engine],
+        engines: Sequence[Engine],
         *,
         live: LiveRecord | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.job = job
-        self.engines: tuple[Engine, ...] = engines
+        self.engines: Sequence[Engine] = engines
         self._live = live if job.record else None
         self._wall_clock = wall_clock
         self._referee = REFEREES[job.settings.game](job)
@@ -296,7 +297,7 @@ class GameRunner:
         try:
             thought = engine.think(mover, limits)
         except EngineTimeout as error:
-            if clock.allowance() is None:
+            if clock.allowance is None:
                 raise
             clock.count(round(limits.seconds * 1e9))
             return self._out_of_time(mover, error)
@@ -327,7 +328,7 @@ class GameRunner:
         gap, channel.stood_still = channel.stood_still, 0
         if not gap:
             return None
-        allowance = self._clocks[mover].allowance()
+        allowance = self._clocks[mover].allowance
         detail = (
             f"the computer or the worker stood still for at least {gap / 1e9:.1f} s while "
             f"{self.job.players[mover].code} was thinking"
@@ -373,7 +374,7 @@ class GameRunner:
 
     def _set_clock(self, mover: int, limits: Limits) -> None:
         clock = self._clocks[mover]
-        limits.seconds = clock.deadline()
+        limits.seconds = clock.deadline
         if clock.has_time:
             first, second = self._visible_clocks[mover]
             limits.clock_ms = (first.remaining_ms, second.remaining_ms)
@@ -519,7 +520,7 @@ class GameRunner:
             outcome=settlement.outcome,
             winner=settlement.winner,
             reason=settlement.reason,
-            detail=cut(settlement.detail),
+            detail=cut(settlement.detail, MAX_TEXT),
             forfeit=settlement.forfeit,
             score=settlement.score,
             faulty=settlement.faulty,
@@ -595,11 +596,11 @@ def _name(engine: Engine) -> str:
 
 def _attach_transcript(transcript: GameTranscript | None, engines: Sequence[Engine]) -> None:
     """Write the engines' traffic to a game's transcript, beginning with their checks."""
-    checks: list[tuple[FaultTranscript, str]] = []
+    checks: list[tuple[GameTranscript, str]] = []
     for engine in engines:
         former = engine.channel.transcript
         engine.channel.transcript = transcript
-        if isinstance(former, FaultTranscript):
+        if isinstance(former, GameTranscript):
             checks.append((former, engine.player.code))
     if transcript is not None and checks:
         transcript.start = min(check.start for check, _ in checks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ringmaster.engines.engine import Engine
@@ -149,14 +149,7 @@ class GoReferee(Referee):
         if settlement.detail in ("", "jigo") and len(notes) == len(answers):
             # The answers repeat the result.
             return settlement
-        return Settlement(
-            settlement.outcome,
-            settlement.winner,
-            settlement.reason,
-            settlement.score,
-            settlement.detail,
-            notes=tuple(notes),
-        )
+        return replace(settlement, notes=tuple(notes))
 
     def _final_score(self, engine: GtpEngine) -> str | None:
         if not engine.is_usable():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ringmaster.engines.engine import Thought
 from ringmaster.model.results import MoveRecord
@@ -12,19 +12,14 @@ from ringmaster.model.results import MoveRecord
 NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
 
 
-class PlayedMove:
+class PlayedMove(NamedTuple):
     """A legal move; `clock` is the time left after it in ns, and the stones or periods, None
     without a clock."""
 
-    __slots__ = ("clock", "comment", "mover", "thought")
-
-    def __init__(
-        self, mover: int, thought: Thought, comment: str, clock: tuple[int, int | None] | None
-    ) -> None:
-        self.mover = mover
-        self.thought = thought
-        self.comment = comment
-        self.clock = clock
+    mover: int
+    thought: Thought
+    comment: str
+    clock: tuple[int, int | None] | None
 
 
 def move_records(

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.engines.channel import Stream
-from ringmaster.engines.engine import RESTART_PATIENCE, Engine, cut, start_timeout
+from ringmaster.engines.engine import MAX_TEXT, RESTART_PATIENCE, Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.score_streams import (
     AnswerStream,
     CustomForm,
     EvaluationForm,
     EvaluationStream,
-    Requests,
     SearchStream,
     needs_search,
     recognise,
@@ -24,7 +23,7 @@ from ringmaster.engines.score_streams import (
 )
 from ringmaster.engines.uci import UciOrUsiEngine
 from ringmaster.engines.uci_messages import Go, Ready, last_score_lines
-from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout
+from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, cut
 from ringmaster.model.jobs import Apply, EvaluationJob
 from ringmaster.model.players import Player
 from ringmaster.play.engine_pool import MakeEngine, launch_key
@@ -216,7 +215,7 @@ class Scorer:
         movers = [text.split(b" ", 2)[1] == first for text in texts]
         return np.where(np.array(movers, dtype=bool), 1.0, -1.0)
 
-    def _stream(self, stream: Requests, texts: Sequence[bytes], seconds: float) -> None:
+    def _stream(self, stream: Stream, texts: Sequence[bytes], seconds: float) -> None:
         try:
             self.engine.channel.stream(stream, seconds)
         except EngineError as error:
@@ -232,7 +231,7 @@ class Scorer:
             where += "; " + self._stop()
         if words := self.engine.last_words():
             where += f"\nits last words:\n{words}"
-        return type(error)(cut(where), error.code)
+        return type(error)(cut(where, MAX_TEXT), error.code)
 
     def _stop(self) -> str:
         """Send `stop` to a search without end; return the effect for a message."""

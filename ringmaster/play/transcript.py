@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from contextlib import suppress
 from typing import TextIO
 
 from ringmaster.errors import visible
@@ -21,24 +22,46 @@ MAX_KEPT = 1 << 20
 _ENTRY, _LINE = 200, 25
 
 
-class FileTranscript:
+class GameTranscript:
     """Writes the traffic to a file, line by line: seconds since the start, player code, ">" to
     the engine, "<" from it or "!" for standard error, text.  Escapes bytes that are no text.
 
-    Behind the first `most` bytes the file has only the end of the game, and the number of lines
-    between them.  After a write error `failure` has the reason, and nothing more is written; the
-    game goes on.
+    Behind the beginning the file has only the end of the game, and the number of lines between
+    them.  After a write error `failure` has the reason, and nothing more is written; the game
+    goes on.
+
+    of_faults  without a beginning, and only written by `close` after `want`.  A check's is passed
+               on to its game's
+    beginning  bytes written as they come
+    most       approximate bytes kept of the end
+    entries    the kept ones: seconds since the start, player code, direction, lines
     """
 
-    def __init__(self, path: str, most: int = MAX_WRITTEN) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        of_faults: bool = False,
+        beginning: int = MAX_WRITTEN,
+        most: int = MAX_KEPT,
+    ) -> None:
         self.failure = ""
+        self.entries: deque[tuple[float, str, str, bytes]] = deque()
+        self._path = path
+        self._is_wanted = not of_faults
+        self._beginning = 0 if of_faults else beginning
         self._room = most
-        self._end: _End | None = None
+        self._lost = 0
+        self._time_of_loss = 0.0
         self._file: TextIO | None = None
         self.start = time.monotonic()
+        if not of_faults:
+            self._open()
+
+    def _open(self) -> None:
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            self._file = open(path, "w", encoding="ascii", errors="backslashreplace")
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            self._file = open(self._path, "w", encoding="ascii", errors="backslashreplace")
         except OSError as error:
             self._fail(error)
 
@@ -46,117 +69,39 @@ class FileTranscript:
         self.failure = f"the transcript cannot be written: {error.strerror}"
         file, self._file = self._file, None
         if file is not None:
-            try:
+            with suppress(OSError):
                 file.close()
-            except OSError:
-                pass
 
     def note(self, code: str, direction: str, data: bytes) -> None:
-        """Write lines; see channel.Transcript."""
-        self.write(time.monotonic() - self.start, code, direction, data)
+        """Write or keep lines; see channel.Transcript."""
+        self._note(time.monotonic() - self.start, code, direction, data)
 
-    def want(self) -> None:
-        """Do nothing: the file is written in any case."""
-
-    def write(self, now: float, code: str, direction: str, data: bytes) -> None:
-        """Write lines of `now` seconds after the start."""
-        if self._end is not None:
-            self._end.add(now, code, direction, data)
+    def _note(self, now: float, code: str, direction: str, data: bytes) -> None:
+        if self._beginning > 0:
+            self._beginning -= self._write(now, code, direction, data)
             return
-        self._write_lines(now, code, direction, data)
-        if self._room <= 0:
-            self._end = _End(MAX_KEPT)
-
-    def _write_lines(self, now: float, code: str, direction: str, data: bytes) -> None:
-        if self._file is None:
-            return
-        try:
-            for line in data.split(b"\n"):
-                text = visible(line.rstrip(b"\r").decode("ascii", "backslashreplace"))
-                self._room -= self._file.write(f"{now:10.4f} {code} {direction} {text}\n")
-        except OSError as error:
-            self._fail(error)
-
-    def write_end(self, end: _End) -> None:
-        """Write the number of lost lines, and then the kept ones."""
-        if end.lost:
-            missing = f"({end.lost} lines are left out here)".encode()
-            self._write_lines(end.time_of_loss, "ringmaster", "!", missing)
-        for entry in end.entries:
-            self._write_lines(*entry)
-
-    def close(self) -> None:
-        """Flush and close the file."""
-        if self._end is not None:
-            self.write_end(self._end)
-        try:
-            if self._file is not None:
-                self._file.close()
-        except OSError as error:
-            self._fail(error)
-
-
-class _End:
-    """The last entries of a game's traffic.
-
-    entries       the kept ones: seconds since the start, player code, direction, lines
-    lost          number of earlier lines
-    time_of_loss  of the last of these, in seconds since the start
-    most          approximate bytes to keep
-    """
-
-    def __init__(self, most: int) -> None:
-        self.entries: deque[tuple[float, str, str, bytes]] = deque()
-        self.lost = 0
-        self.time_of_loss = 0.0
-        self._room = most
-
-    def add(self, now: float, code: str, direction: str, data: bytes) -> None:
-        """Keep lines, and drop the oldest ones for which there is no room."""
         self.entries.append((now, code, direction, data))
         self._room -= _size(data)
         while self._room < 0:
-            self.time_of_loss, *_, lost = self.entries.popleft()
+            self._time_of_loss, *_, lost = self.entries.popleft()
             self._room += _size(lost)
-            self.lost += lost.count(b"\n") + 1
+            self._lost += lost.count(b"\n") + 1
 
-
-def _size(data: bytes) -> int:
-    return len(data) + _LINE * data.count(b"\n") + _ENTRY
-
-
-class FaultTranscript:
-    """Keeps the end of a game's traffic in memory and writes it to a file after a fault.
-
-    The first line gives the number of dropped lines.  A check's transcript is passed on to
-    its game's.
-
-    most  approximate bytes to keep
-    """
-
-    def __init__(self, path: str, most: int = MAX_KEPT) -> None:
-        self.failure = ""
-        self._path = path
-        self._end = _End(most)
-        self._wanted = False
-        self.start = time.monotonic()
-
-    @property
-    def entries(self) -> deque[tuple[float, str, str, bytes]]:
-        """The kept entries: seconds since the start, player code, direction, lines."""
-        return self._end.entries
-
-    def note(self, code: str, direction: str, data: bytes) -> None:
-        """Keep lines; see channel.Transcript."""
-        self.write(time.monotonic() - self.start, code, direction, data)
-
-    def write(self, now: float, code: str, direction: str, data: bytes) -> None:
-        """Keep lines of `now` seconds after the start."""
-        self._end.add(now, code, direction, data)
+    def _write(self, now: float, code: str, direction: str, data: bytes) -> int:
+        """Write lines and return their bytes."""
+        written = 0
+        if self._file is not None:
+            try:
+                for line in data.split(b"\n"):
+                    text = visible(line.rstrip(b"\r").decode("ascii", "backslashreplace"))
+                    written += self._file.write(f"{now:10.4f} {code} {direction} {text}\n")
+            except OSError as error:
+                self._fail(error)
+        return written
 
     def want(self) -> None:
         """Make `close` write the file."""
-        self._wanted = True
+        self._is_wanted = True
 
     def pass_on(self, transcript: GameTranscript, player: str) -> None:
         """Write the kept entries to the transcript of a new game with the same start or an
@@ -166,23 +111,30 @@ class FaultTranscript:
         """
         age = self.start - transcript.start
         for now, _, direction, data in self.entries:
-            transcript.write(now + age, player, direction, data)
+            transcript._note(now + age, player, direction, data)
 
     def close(self) -> None:
-        """Write the file after `want`."""
-        if self._wanted:
-            file = FileTranscript(self._path)
-            file.write_end(self._end)
-            file.close()
-            self.failure = file.failure
-        self._end.entries.clear()
+        """Write the end and close the file."""
+        if self._is_wanted and self._file is None and not self.failure:
+            self._open()
+        if self._lost:
+            missing = f"({self._lost} lines are left out here)".encode()
+            self._write(self._time_of_loss, "ringmaster", "!", missing)
+        for entry in self.entries:
+            self._write(*entry)
+        self.entries.clear()
+        try:
+            if self._file is not None:
+                self._file.close()
+        except OSError as error:
+            self._fail(error)
 
 
-GameTranscript = FileTranscript | FaultTranscript
+def _size(data: bytes) -> int:
+    return len(data) + _LINE * data.count(b"\n") + _ENTRY
 
 
 def transcript_of(job: GameJob | EvaluationJob) -> GameTranscript | None:
-    """Return the transcript that a job asks for."""
     if job.transcript is None:
         return None
-    return (FaultTranscript if job.transcript_of_faults else FileTranscript)(job.transcript)
+    return GameTranscript(job.transcript, of_faults=job.transcript_of_faults)

@@ -85,7 +85,6 @@ class ColumnFile:
         self._data = np.memmap(path, dtype=np.uint8, mode="r")
 
     def damaged(self, reason: str = "") -> DamagedFile:
-        """Return the error for a damaged file."""
         return DamagedFile(
             f"{self.path} is damaged{reason}; delete it; the next run makes a new one"
         )

@@ -12,7 +12,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -144,11 +144,8 @@ class KeyReader:
         # in the background, the shell has restored the mode
         if saved is None or self._fd is None or not self._in_foreground():
             return
-        with _without_job_control():
-            try:
-                termios.tcsetattr(self._fd, termios.TCSANOW, saved)
-            except termios.error:
-                pass
+        with _without_job_control(), suppress(termios.error):
+            termios.tcsetattr(self._fd, termios.TCSANOW, saved)
 
     def _hang_up(self) -> None:
         self._saved = None

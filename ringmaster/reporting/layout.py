@@ -198,7 +198,6 @@ class _Page:
         self._use_up(room, whole)
 
     def lines(self) -> list[Line]:
-        """Return the lines of all sections."""
         lines = []
         for name, whole in self._whole.items():
             if not self._count[name]:

@@ -7,7 +7,6 @@ up), it stops printing and the games continue.
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
@@ -20,48 +19,6 @@ Clock = Callable[[], float]
 PROGRESS_INTERVAL, LOOK = 60.0, 5.0
 #: Shares of a run's games with a progress line of their own.
 MILESTONES = (0.1, 0.25, 0.5, 0.75, 1.0)
-
-
-class Display(ABC):
-    """Show one run of a competition.
-
-    No method raises because of the stream, and any text is accepted.  `update` takes
-    less than a microsecond unless a drawing is due.
-    """
-
-    @abstractmethod
-    def warning(self, line: str) -> None:
-        """Show one or more lines that stay on the screen, in a quiet run, too."""
-
-    @abstractmethod
-    def engine_errors(self, lines: Sequence[str]) -> None:
-        """Show lines of the engines' standard error on standard error, also in a quiet run."""
-
-    def update(self, build: Callable[[], DisplayView]) -> None:  # noqa: B027 - a quiet display
-        """Call `build` and show its view, if a drawing is due."""
-
-    def results(self, lines: Sequence[str]) -> None:  # noqa: B027 - a quiet display
-        """Show one line for each ended game.  (A terminal shows `DisplayView.results` instead.)"""
-
-    def message(self, line: str) -> None:  # noqa: B027 - a quiet display
-        """Show one or more lines that stay on the screen."""
-
-    def next_update(self) -> float | None:
-        """Return the seconds until `update` should be called even if no game ends; None: never."""
-        return None
-
-    def suspend(self) -> bool:
-        """Tidy the terminal before the process stops for Ctrl-Z.
-
-        Return False to stop later: the display sends the signal again after a drawing.
-        """
-        return True
-
-    def resume(self) -> None:  # noqa: B027 - need not do anything
-        """Draw again after the process was continued."""
-
-    def close(self) -> None:  # noqa: B027 - need not do anything
-        """End and restore the terminal; idempotent."""
 
 
 class Writer:
@@ -87,21 +44,53 @@ class Writer:
         self.write("\n".join(lines_of(text)) + "\n")
 
 
-class QuietDisplay(Display):
-    """Show warnings only."""
+class Display:
+    """Show one run of a competition: its warnings only.
+
+    No method raises because of the stream, and any text is accepted.  `update` takes
+    less than a microsecond unless a drawing is due.
+    """
 
     def __init__(self, errors: TextIO) -> None:
         self._errors = Writer(errors)
 
     def warning(self, line: str) -> None:
+        """Show one or more lines that stay on the screen, in a quiet run, too."""
         self._errors.write_lines(line)
 
     def engine_errors(self, lines: Sequence[str]) -> None:
+        """Show lines of the engines' standard error on standard error, also in a quiet run."""
         if lines:
             self._errors.write_lines("\n".join(lines))
 
+    def update(self, build: Callable[[], DisplayView]) -> None:
+        """Call `build` and show its view, if a drawing is due."""
 
-class PlainDisplay(QuietDisplay):
+    def results(self, lines: Sequence[str]) -> None:
+        """Show one line for each ended game.  (A terminal shows `DisplayView.results` instead.)"""
+
+    def message(self, line: str) -> None:
+        """Show one or more lines that stay on the screen."""
+
+    def next_update(self) -> float | None:
+        """Return the seconds until `update` should be called even if no game ends; None: never."""
+        return None
+
+    def suspend(self) -> bool:
+        """Tidy the terminal before the process stops for Ctrl-Z.
+
+        Return False to stop later: the display sends the signal again after a drawing.
+        """
+        return True
+
+    def resume(self) -> None:
+        """Draw again after the process was continued."""
+
+    def close(self) -> None:
+        """End and restore the terminal; idempotent."""
+
+
+class PlainDisplay(Display):
     """Print warnings, and a progress line now and then, without control codes.
 
     A line comes once an interval, at each of MILESTONES, and when a closing match begins.

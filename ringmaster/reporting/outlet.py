@@ -93,7 +93,6 @@ class Outlet(io.RawIOBase):
             self._changed.wait_for(self.is_settled, patience)
 
     def fileno(self) -> int:
-        """Return the descriptor."""
         return self._fd
 
     def isatty(self) -> bool:
@@ -101,7 +100,6 @@ class Outlet(io.RawIOBase):
         return os.isatty(self._fd)
 
     def writable(self) -> bool:
-        """Return True."""
         return True
 
 

@@ -123,7 +123,6 @@ def _one_column_a_character(text: str, stand_ins: dict[str, str]) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """Return a cell as text."""
     if cell is None:
         return ""
     if isinstance(cell, float):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from ringmaster.reporting.layout import Line, compose
-from ringmaster.reporting.live import Clock, Display, PlainDisplay, QuietDisplay, Writer
+from ringmaster.reporting.live import Clock, Display, PlainDisplay, Writer
 from ringmaster.reporting.outlet import outlet_of, terminal_size
 from ringmaster.reporting.progress import DisplayView, RateEstimate, RateMeter, describe_progress
 from ringmaster.reporting.text import folded, lines_of
@@ -61,7 +61,7 @@ class TerminalDisplay(Display):
         """size    returns (columns, rows); None: the size of the stream's terminal
         errors  receives the engines' standard error; None: the terminal"""
         self._screen = Screen(stream)
-        self._errors = None if errors is None else Writer(errors)
+        self._error_log = None if errors is None else Writer(errors)
         self._clock = clock
         self._size = size or (lambda: terminal_size(stream))
         self._colours = colours
@@ -122,13 +122,13 @@ class TerminalDisplay(Display):
         self._wanted = True
 
     def engine_errors(self, lines: Sequence[str]) -> None:
-        if self._errors is None:
+        if self._error_log is None:
             for line in lines:
                 self._add(line, "dim")
                 self._recent.append((self._clock(), line))
                 self._wanted = True
         elif lines:
-            self._errors.write_lines("\n".join(lines))
+            self._error_log.write_lines("\n".join(lines))
 
     def _add(self, text: str, style: str) -> None:
         self._unprinted.append((text, style))
@@ -251,7 +251,7 @@ def make_display(
     log_games  whether plain lines include one for each game
     """
     if quiet:
-        return QuietDisplay(errors)
+        return Display(errors)
     if _is_screen(stream) and environ.get("TERM", "") not in ("", "dumb", "unknown"):
         return TerminalDisplay(
             stream,

@@ -49,6 +49,15 @@ def _finished(game: Game) -> str | None:
     return None if game.finished is None else game.finished.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+#: Columns of each player.
+_OF_SIDES: tuple[tuple[str, Kind], ...] = (
+    ("name", "text"),
+    ("cpu_time", "number"),
+    ("thinking", "number"),
+    ("slowest", "number"),
+    ("peak_memory", "integer"),
+    ("build", "integer"),
+)
 #: The columns of every competition, each with its value; players 1 and 2 in move order.
 GAME_COLUMNS: tuple[tuple[str, Kind, Callable[[Game], Value]], ...] = (
     ("game_id", "text", attrgetter("id")),
@@ -70,18 +79,7 @@ GAME_COLUMNS: tuple[tuple[str, Kind, Callable[[Game], Value]], ...] = (
     ("seconds", "number", attrgetter("seconds")),
     ("finished", "time", _finished),
     ("record", "text", lambda game: game.record_name if game.record_path else None),
-    ("name_1", "text", _of_side(0, "name")),
-    ("cpu_time_1", "number", _of_side(0, "cpu_time")),
-    ("thinking_1", "number", _of_side(0, "thinking")),
-    ("slowest_1", "number", _of_side(0, "slowest")),
-    ("peak_memory_1", "integer", _of_side(0, "peak_memory")),
-    ("build_1", "integer", _of_side(0, "build")),
-    ("name_2", "text", _of_side(1, "name")),
-    ("cpu_time_2", "number", _of_side(1, "cpu_time")),
-    ("thinking_2", "number", _of_side(1, "thinking")),
-    ("slowest_2", "number", _of_side(1, "slowest")),
-    ("peak_memory_2", "integer", _of_side(1, "peak_memory")),
-    ("build_2", "integer", _of_side(1, "build")),
+    *((f"{name}_{i + 1}", kind, _of_side(i, name)) for i in (0, 1) for name, kind in _OF_SIDES),
     ("host", "text", _of_host("name")),
     ("host_speed", "number", _of_host("speed")),
     ("host_load", "number", _of_host("load")),

@@ -132,7 +132,6 @@ class Draft:
         return code
 
     def codes(self) -> list[str]:
-        """Return the players' codes."""
         return [entrant.code for entrant in self.entrants]
 
     def shared(self) -> dict[str, Any]:

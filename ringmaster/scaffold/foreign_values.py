@@ -75,7 +75,6 @@ def options(words: Sequence[str]) -> list[Option]:
 
 
 def integer(text: str, what: str, minimum: int, maximum: int = 10**12) -> int:
-    """Return an integer."""
     if not re.fullmatch("-?[0-9]{1,15}", text) or not minimum <= int(text) <= maximum:
         raise UsageError(f"{what}: {shown(text)} is not an integer of at least {minimum}")
     return int(text)
@@ -101,7 +100,6 @@ def choice(text: str, what: str, *choices: str) -> str:
 
 
 def truth(text: str, what: str) -> bool:
-    """Return a truth value."""
     return choice(text, what, "true", "false") == "true"
 
 

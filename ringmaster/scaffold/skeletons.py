@@ -20,7 +20,6 @@ Build = Callable[[GameName, tuple[Engine, ...]], Draft]
 
 
 def _add(draft: Draft, engine: Engine, level: Level, code: str = "") -> str:
-    """Add a player; return its code."""
     arguments: dict[str, Any] = {"options": engine.options, **level}
     words = [*engine.words, *arguments.pop("arguments", [])]
     return draft.enter(engine.note, words, arguments, code or engine.code)

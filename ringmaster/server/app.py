@@ -166,7 +166,6 @@ class Site:
         self._hubs: dict[str, Hub] = {}
 
     def app(self) -> Starlette:
-        """Return the application."""
         routes = [
             Route("/{token}/", self._index),
             Route("/{token}/{name}/", self._page),

@@ -128,13 +128,12 @@ def elo_of_score(score: float) -> float:
     return 400 * math.log10(score / (1 - score)) + 0.0
 
 
-def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstimate:
-    """Return the estimate from `count` observations.
-
-    variance  of one observation
-    """
+def _from_counts(counts: Sequence[int], games: int) -> EloEstimate:
+    """Return the estimate from 3 counts of games or 5 counts of pairs, worst to best."""
     if games == 0:
         return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
+    count, mean = sum(counts), _moment(counts, 0.0, 1)
+    variance = _moment(counts, mean, 2)
     deviation = math.sqrt(variance / count)
     if count < FEWEST or (deviation == 0 and 0 < mean < 1):
         # equal results, or two or three, do not show the variance
@@ -216,12 +215,7 @@ def _beta_quantile(a: float, b: float, share: float) -> float:
 
 def from_games(wins: int, draws: int, losses: int) -> EloEstimate:
     """Return the estimate of independent games."""
-    games = wins + draws + losses
-    if games == 0:
-        return _estimate(0.5, 0.0, 0, 0)
-    mean = (wins + draws / 2) / games
-    squares = (wins * (1 - mean) ** 2 + draws * (0.5 - mean) ** 2 + losses * mean**2) / games
-    return _estimate(mean, squares, games, games)
+    return _from_counts((losses, draws, wins), wins + draws + losses)
 
 
 def from_pairs(counts: Sequence[int]) -> EloEstimate:
@@ -229,11 +223,7 @@ def from_pairs(counts: Sequence[int]) -> EloEstimate:
 
     counts  of pairs with 0, ½, 1, 1½, 2 points
     """
-    pairs = sum(counts)
-    if pairs == 0:
-        return _estimate(0.5, 0.0, 0, 0)
-    mean = _moment(counts, 0.0, 1)
-    return _estimate(mean, _moment(counts, mean, 2), pairs, 2 * pairs)
+    return _from_counts(counts, 2 * sum(counts))
 
 
 def _moment(counts: Sequence[int], centre: float, power: int) -> float:

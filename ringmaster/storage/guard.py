@@ -65,7 +65,6 @@ class Guard:
         raise self._failure
 
     def _change(self) -> str | None:
-        """Return what has happened."""
         if _identity(self._path) != _identity(self._fd):
             return " was moved, deleted or replaced"
         if _identity(self._wal) != self._wal_identity:
@@ -79,7 +78,6 @@ class Guard:
         return None
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._fd)
 
 

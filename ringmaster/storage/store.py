@@ -228,7 +228,6 @@ class Store:
         return self._runs("ORDER BY number")
 
     def last_run(self) -> RunEntry | None:
-        """Return the latest run."""
         runs = self._runs("ORDER BY number DESC LIMIT 1")
         return runs[0] if runs else None
 

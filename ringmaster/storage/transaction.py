@@ -39,12 +39,10 @@ class EngineNames:
             self.add(number, name)
 
     def add(self, number: int, name: str) -> None:
-        """Add a name."""
         self.names[number] = name
         self.numbers[name] = number
 
     def forget(self, names: Iterable[str]) -> None:
-        """Remove names."""
         for name in names:
             del self.names[self.numbers.pop(name)]
 

@@ -377,20 +377,14 @@ class Counted(Stream):
     """Sends numbers, a few ahead, and wants each back."""
 
     def __init__(self, count: int, ahead: int, size: int = 1) -> None:
-        self.count, self.ahead, self.size = count, ahead, size
-        self.sent = self.done = 0
+        super().__init__([b"%d %s\n" % (n, b"x" * size) for n in range(count)], ahead)
+        self.count = count
         self.lines: list[bytes] = []
-
-    def begin(self) -> bytes:
-        upto = min(self.count, self.done + self.ahead)
-        numbers = range(self.sent, upto)
-        self.sent = max(self.sent, upto)
-        return b"".join(b"%d %s\n" % (n, b"x" * self.size) for n in numbers)
 
     def take(self, lines: bytes) -> bytes | None:
         self.lines += [line.split()[0] for line in lines.splitlines() if line[:1].isdigit()]
         self.done = len(self.lines)
-        return None if self.done >= self.count else self.begin()
+        return None if self.done >= self.count else self.more()
 
 
 # the second fills both pipes

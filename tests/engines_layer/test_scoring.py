@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringmaster.engines.channel import Stream
 from ringmaster.engines.score_streams import (
     FORMS,
     MAX_ANSWER,
     AnswerStream,
     CustomForm,
     EvaluationStream,
-    Requests,
     SearchStream,
     recognise,
 )
@@ -30,9 +30,9 @@ def requests(count: int) -> list[bytes]:
     return [b"ask %d\n" % n for n in range(count)]
 
 
-def feed(stream: Requests, output: bytes, sizes: Iterable[int] = ()) -> bool:
+def feed(stream: Stream, output: bytes, sizes: Iterable[int] = ()) -> bool:
     """Feed output in pieces, as a channel does; returns whether all is answered."""
-    stream.begin()
+    stream.more()
     partial = b""
     cuts = iter(sizes)
     while output:
@@ -96,8 +96,8 @@ def test_no_more_requests_are_under_way_than_may_be(
     count: int, in_flight: int, data: st.DataObject
 ) -> None:
     stream = SearchStream(requests(count), in_flight)
-    sent = stream.begin().count(b"\n")
-    requests_written = [stream.begin()]
+    sent = stream.more().count(b"\n")
+    requests_written = [stream.more()]
     done = 0
     while done < count:
         assert sent - done <= in_flight

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from ringmaster.execution.dask_link import Answered, Link, News, Prepared, Unanswered, Workers
+from ringmaster.execution.dask_link import Answered, DaskLink, News, Prepared, Unanswered, Workers
 from ringmaster.execution.dask_protocol import (
     Answer,
     Assignment,
@@ -36,7 +36,7 @@ class Task:
         return [numbered.job.id for numbered in self.jobs]
 
 
-class FakeLink(Link):
+class FakeLink(DaskLink):
     """Hosts that a test scripts.
 
     facts  of each host, by address; `join` adds one

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ringmaster.errors import ExecutorError
-from ringmaster.execution.executor import Done, Executor, JobEnd
+from ringmaster.execution.executor import Executor, JobEnd
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 
@@ -34,10 +34,10 @@ class InlineExecutor(Executor):
     """
 
     def __init__(self, worker: InlineWork, slots: int = 1) -> None:
+        super().__init__()
         self._worker = worker
         self._slots = slots
-        self._jobs: deque[Job] = deque()
-        self._closed = False
+        self._waiting: deque[int] = deque()
 
     @property
     def slots(self) -> int:
@@ -48,28 +48,22 @@ class InlineExecutor(Executor):
         """Change the number of slots."""
         self._slots = slots
 
-    def submit(self, job: Job) -> None:
-        """Take a job.  Raises ExecutorError after `close`."""
-        if self._closed:
-            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
-        self._jobs.append(job)
-
-    def running(self) -> Sequence[Job]:
-        """Return the jobs submitted and not yet reported, oldest first."""
-        return list(self._jobs)
+    def _enqueue(self, number: int, data: bytes) -> None:
+        self._waiting.append(number)
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Carry out the oldest job and return its event, whatever the timeout;
         with no job, wait for `wake` or the timeout, or (given neither) return."""
-        if self._jobs:
-            job = self._jobs[0]
+        if self._waiting:
+            number = self._waiting.popleft()
+            job = self._jobs[number]
             try:
                 result = self._worker.run(job)
             except Exception as error:
-                self._jobs.popleft()
+                del self._jobs[number]
                 raise ExecutorError(f"job {job.id} failed:\n{traceback.format_exc()}") from error
-            self._jobs.popleft()
-            return [Done(job, result)]
+            self._finish(number, result)
+            return self._take_events()
         if not self._closed and (wake or timeout is not None):
             poll = select.poll()
             for fd in wake:
@@ -82,4 +76,5 @@ class InlineExecutor(Executor):
         if not self._closed:
             self._closed = True
             self._jobs.clear()
+            self._waiting.clear()
             self._worker.close()

@@ -29,7 +29,8 @@ class Pool:
         return self.new_engines[-1]
 
     def game(self, *players: Player, healthy: bool = True) -> tuple[Engine, Engine]:
-        engines = self.pool.take((players[0], players[1]), NOWHERE)
+        first, second = self.pool.take(players, NOWHERE)
+        engines = first, second
         for engine in engines:
             if not engine.is_usable():
                 engine.launch()

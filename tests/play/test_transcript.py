@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.play.transcript import MAX_KEPT, FaultTranscript, FileTranscript
+from ringmaster.play.transcript import MAX_KEPT, GameTranscript
 from ringmaster.play.worker import Worker
 from tests.play.test_kept_engines import filler, play
 
@@ -53,7 +53,7 @@ def test_fault_that_cannot_be_written_down_costs_nothing_but_its_transcript(
 
 
 def test_transcript_keeps_the_end_of_a_long_game_and_counts_the_rest(tmp_path: Path) -> None:
-    transcript = FaultTranscript(str(tmp_path / "log"), most=10_000)
+    transcript = GameTranscript(str(tmp_path / "log"), of_faults=True, most=10_000)
     for number in range(1000):
         transcript.note("a", "<", b"line %d\r\nand more" % number)
     transcript.want()
@@ -66,7 +66,7 @@ def test_transcript_keeps_the_end_of_a_long_game_and_counts_the_rest(tmp_path: P
 
 
 def test_file_of_a_flood_has_its_beginning_and_its_end(tmp_path: Path) -> None:
-    transcript = FileTranscript(str(tmp_path / "log"), most=10_000)
+    transcript = GameTranscript(str(tmp_path / "log"), beginning=10_000)
     for number in range(100_000):
         transcript.note("a", "<", b"info string %d" % number)
     transcript.close()
@@ -81,7 +81,7 @@ def test_file_of_a_flood_has_its_beginning_and_its_end(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", [b"\n" * 60_000, b"\xff" * 60_000])
 def test_flood_of_empty_lines_or_of_no_text_is_bounded_too(tmp_path: Path, line: bytes) -> None:
-    transcript = FileTranscript(str(tmp_path / "log"), most=10_000)
+    transcript = GameTranscript(str(tmp_path / "log"), beginning=10_000)
     for _ in range(100):
         transcript.note("a", "<", line)
     transcript.close()
@@ -89,7 +89,8 @@ def test_flood_of_empty_lines_or_of_no_text_is_bounded_too(tmp_path: Path, line:
 
 
 def test_traffic_of_a_check_comes_first_in_the_transcript_of_the_game(tmp_path: Path) -> None:
-    check, game = FaultTranscript(""), FileTranscript(str(tmp_path / "g.log"))
+    check = GameTranscript("", of_faults=True)
+    game = GameTranscript(str(tmp_path / "g.log"))
     check.note("a", ">", b"uci")
     game.start = check.start
     check.pass_on(game, "b")
@@ -101,7 +102,7 @@ def test_traffic_of_a_check_comes_first_in_the_transcript_of_the_game(tmp_path: 
 
 
 def test_transcript_has_no_character_that_a_terminal_obeys(tmp_path: Path) -> None:
-    transcript = FileTranscript(str(tmp_path / "log"))
+    transcript = GameTranscript(str(tmp_path / "log"))
     transcript.note("a", "<", "id\tname \x1b[2J\0\x7f\x9b\u202e\r\nuciok".encode())
     transcript.close()
     first, second = (tmp_path / "log").read_text().split("\n")[:2]

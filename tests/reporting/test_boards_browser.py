@@ -52,30 +52,23 @@ PIECES = """() => Object.fromEntries([
 ].sort())"""
 EXPECTED = """(ply) => {
   const position = ringmasterRules.play(game).positions[ply];
-  const { board } = position.state;
-  const isWhite = (piece) => piece === piece.toUpperCase();
+  const colours = { chess: ["white", "black"], shogi: ["sente", "gote"] };
   const pieces = [];
   if (game.game === "go") {
-    board.forEach((row, y) => row.forEach((s, x) => s && pieces.push([`${x} ${y}`, s === 1])));
-  } else board.forEach((piece, square) => {
-    if (!piece) return;
-    if (game.game === "chess") {
-      const name = ringmasterRules.NAMES[piece.toLowerCase()];
-      const key = "abcdefgh"[square % 8] + (Math.floor(square / 8) + 1);
-      pieces.push([key, `${isWhite(piece) ? "white" : "black"} ${name}`]);
-    } else {
-      const key = `${9 - square % 9}${"abcdefghi"[Math.floor(square / 9)]}`;
-      const name = ringmasterRules.SHOGI_NAMES[piece.toUpperCase()].replace(" ", "");
-      pieces.push([key, `${isWhite(piece) ? "sente" : "gote"} ${name}`]);
-    }
-  });
+    position.board.forEach((row, y) => row.forEach((sign, x) => {
+      if (sign) pieces.push([`${x} ${y}`, sign === 1]);
+    }));
+  } else position.pieces.forEach((own, side) => own.forEach((text) => {
+    const [, name, square] = /^(.*) (.*)$/.exec(text);
+    pieces.push([square, `${colours[game.game][side]} ${name.replace(" ", "")}`]);
+  }));
   return Object.fromEntries(pieces.sort());
 }"""
 
 
 def document(game: BoardGame) -> str:
     """Return a page with one board."""
-    names = ("vendor.js", "rules.js", "boards.js")
+    names = ("../util.js", "vendor.js", "rules.js", "boards.js")
     scripts = [(BOARDS / name).read_text(encoding="utf-8") for name in names]
     scripts.append(
         'const game = JSON.parse(document.getElementById("data").textContent);'

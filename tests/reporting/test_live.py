@@ -12,7 +12,6 @@ from ringmaster.model.report import Progress
 from ringmaster.reporting.live import (
     Display,
     PlainDisplay,
-    QuietDisplay,
 )
 from ringmaster.reporting.progress import DisplayView
 from ringmaster.reporting.terminal import TerminalDisplay, make_display
@@ -112,7 +111,7 @@ def test_plain_output_never_has_control_codes() -> None:
 
 def test_quiet_display_prints_warnings_only() -> None:
     errors = io.StringIO()
-    display = QuietDisplay(errors)
+    display = Display(errors)
     display.update(never)
     display.results(["game 0_1: a beat b"])
     display.message("stopping")
@@ -140,7 +139,7 @@ def test_a_closed_pipe_is_no_error(closed: bool) -> None:
         (Terminal(), False, "xterm-256color", TerminalDisplay),
         (Terminal(), False, "dumb", PlainDisplay),
         (Terminal(), False, "", PlainDisplay),
-        (Terminal(), True, "xterm-256color", QuietDisplay),
+        (Terminal(), True, "xterm-256color", Display),
         (io.StringIO(), False, "xterm-256color", PlainDisplay),
     ],
 )

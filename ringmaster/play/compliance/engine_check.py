@@ -17,7 +17,7 @@ from ringmaster.model.jobs import CheckJob
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding, Problem
 from ringmaster.play.compliance.positions import CheckPosition, positions_for
-from ringmaster.play.transcript import FaultTranscript
+from ringmaster.play.transcript import GameTranscript
 
 DETAIL, WIDTH = 300, 160  # characters of a finding's detail and of a protocol line in a finding
 SENT, RECEIVED = 3, 4  # lines kept of each request and of each answer in the transcript's tail
@@ -87,7 +87,7 @@ class EngineCheck:
         self.patience = patience or (Patience() if job.thorough else FIRST_GAME)
         self._make = make
         self.make_other = make_other
-        self.dialogue = FaultTranscript("")
+        self.dialogue = GameTranscript("", of_faults=True)
         #: Problems of the last start with the player's settings.
         self.complaints: list[Problem] = []
         #: The name of the present test.
@@ -115,7 +115,7 @@ class EngineCheck:
             self.running = self._make()
             if not self.running.is_usable():
                 timeout = start_timeout(self.settings, self.player)
-                self.running.launch(FaultTranscript(""), timeout=timeout)
+                self.running.launch(GameTranscript("", of_faults=True), timeout=timeout)
             self.complaints = self.running.check(self.settings)
             if self.complaints:
                 raise EngineNotStarted(str(self.complaints[0]), self.player.code)

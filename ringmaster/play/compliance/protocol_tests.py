@@ -22,7 +22,7 @@ from ringmaster.play.compliance.limits import try_limits
 from ringmaster.play.compliance.positions import START
 from ringmaster.play.game_runner import GameRunner
 from ringmaster.play.referee import Settlement
-from ringmaster.play.transcript import FaultTranscript, GameTranscript
+from ringmaster.play.transcript import GameTranscript
 
 GAME_PLIES, GAME_SECONDS = 20, 5.0  # of a game; each side has a move in any case
 SLOW_STOP = 500  # a slower answer to `stop` in ms is a fault
@@ -44,7 +44,7 @@ def try_handshake(check: EngineCheck) -> None:
 def _handshake(check: EngineCheck) -> list[str]:
     """Return the engine's lines at its start."""
     check.engine()
-    assert isinstance(check.start, FaultTranscript)
+    assert isinstance(check.start, GameTranscript)
     text = b"\n".join(data for *_, direction, data in check.start.entries if direction == "<")
     return [line.strip() for line in text.decode("utf-8", "replace").split("\n")]
 
@@ -215,7 +215,6 @@ TESTS = (
 
 
 def _is_wanted(test: ProtocolTest, job: CheckJob) -> bool:
-    """Return whether a job requests a test."""
     if test.is_uci and job.player.protocol == "gtp":
         return False
     if job.tested_as:

@@ -29,13 +29,13 @@ from functools import partial
 
 from ringmaster.model.report import Band, Chart, Series, Whiskers
 
-#: Files of the page, in their order: uPlot, the boards, then the page's own.
+#: Files of the page, in their order.
 _SCRIPTS = (
     "uPlot.iife.min.js",
+    "util.js",
     "boards/vendor.js",
     "boards/rules.js",
     "boards/boards.js",
-    "util.js",
     "tables.js",
     "charts.js",
     "figures.js",
@@ -284,7 +284,6 @@ class IndexRow(msgspec.Struct, frozen=True):
 
 
 def render_index(title: str, rows: Sequence[IndexRow]) -> str:
-    """Return the index as a document."""
     from markupsafe import Markup
 
     styles = _files(_STYLES)

@@ -51,18 +51,23 @@ const page = {};
   };
   page.forgetColours = () => known.clear();
 
-  page.copy = async (text, button) => {
-    let done = true;
+  // Return whether a text is on the clipboard now.
+  page.toClipboard = async (text) => {
     try {
       await navigator.clipboard.writeText(text);
+      return true;
     } catch {
       const area = page.el("textarea", { "aria-hidden": "true" });
       area.value = text;
       document.body.append(area);
       area.select();
-      done = document.execCommand("copy");
+      const done = document.execCommand("copy");
       area.remove();
+      return done;
     }
+  };
+  page.copy = async (text, button) => {
+    const done = await page.toClipboard(text);
     const label = button.textContent;
     button.textContent = done ? "Copied" : "Not copied";
     page.say(button.textContent);

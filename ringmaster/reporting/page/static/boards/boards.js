@@ -2,10 +2,11 @@
 //
 // `ringmasterBoards.mount(element, game)` shows a `BoardGame` (ringmaster/model/board.py) in an
 // element and returns {goto(ply), update(game), focus(), destroy()}.  `update` takes the same game
-// with further moves; a board that shows the last move follows.  Needs vendor.js and rules.js.
+// with further moves; a board that shows the last move follows.  Needs util.js, vendor.js
+// and rules.js.
 "use strict";
 (() => {
-  const { play, recordText, SIDES, NAMES, SHOGI_NAMES, pointOf } = ringmasterRules;
+  const { play, recordText, SIDES, pointOf } = ringmasterRules;
   const { Chessground, Shogiground, Goban, h, render } = ringmasterBoardParts;
   const MATE = 100000;
   const STEP_MS = 800;
@@ -19,19 +20,7 @@
     flip: "M7 4v16l-4-4m4 4 4-4M17 20V4l-4 4m4-4 4 4",
   };
 
-  function make(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  }
-
-  function makeSvg(tag, attributes = {}, ...children) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  }
+  const { el: make, svg: makeSvg } = page;
 
   const icon = (name) =>
     makeSvg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, makeSvg("path", { d: ICONS[name] }));
@@ -58,7 +47,7 @@
   }
 
   function moveNumber(game, positions, ply) {
-    const before = positions[ply - 1].state;
+    const before = positions[ply - 1];
     return game.game === "chess" ? before.number + (before.turn ? "…" : ".") : `${ply}.`;
   }
 
@@ -70,23 +59,14 @@
 
   // Return the places of all pieces in words.
   function positionText(game, position) {
-    const sides = [[], []];
-    const { board } = position.state;
     if (game.game === "go") {
-      const stones = board.flat();
+      const stones = position.board.flat();
       const count = (colour) => stones.filter((stone) => stone === colour).length;
       return `${game.size} by ${game.size} board: ${count(1)} black and ${count(-1)} white stones`;
     }
-    const width = game.game === "chess" ? 8 : 9;
-    board.forEach((piece, square) => {
-      if (!piece) return;
-      const row = Math.floor(square / width);
-      const isChess = game.game === "chess";
-      const name = isChess ? NAMES[piece.toLowerCase()] : SHOGI_NAMES[piece.toUpperCase()];
-      const place = isChess ? `${"abcdefgh"[square % 8]}${row + 1}` : `${9 - (square % 9)}${"abcdefghi"[row]}`;
-      sides[piece === piece.toUpperCase() ? 0 : 1].push(`${name} ${place}`);
-    });
-    return sides.map((pieces, side) => `${SIDES[game.game][side]}: ${pieces.join(", ")}`).join(". ");
+    return position.pieces
+      .map((pieces, side) => `${SIDES[game.game][side]}: ${pieces.join(", ")}`)
+      .join(". ");
   }
 
   // ---- the three boards: {show(position, isFlipped), destroy()} ----
@@ -150,7 +130,7 @@
       const width = element.clientWidth;
       if (!shown || !width) return;
       const [position, isFlipped] = shown;
-      const markers = position.state.board.map((row) => row.map(() => null));
+      const markers = position.board.map((row) => row.map(() => null));
       for (const vertex of position.last) {
         const [x, y] = pointOf(vertex, size);
         markers[y][x] = { type: "circle" };
@@ -158,7 +138,7 @@
       const view = isFlipped ? turned : (map) => map;
       const properties = {
         vertexSize: Math.max(width / (size + 2.5), 6),
-        signMap: view(position.state.board),
+        signMap: view(position.board),
         markerMap: view(markers),
         showCoordinates: true,
         coordX: (x) => letters[isFlipped ? size - 1 - x : x],
@@ -431,7 +411,7 @@
     function copyButton(label, text) {
       const made = make("button", { type: "button", class: "rb-copy" }, label);
       made.addEventListener("click", async () => {
-        const isDone = await copyText(text());
+        const isDone = await page.toClipboard(text());
         made.textContent = isDone ? "Copied" : "Could not copy";
         live.textContent = made.textContent;
         setTimeout(() => (made.textContent = label), 1500);
@@ -490,24 +470,20 @@
     }
 
     function showTaken(place, side, position) {
-      const { state } = position;
+      const taken = position.taken?.[side];
       place.hidden = game.game === "shogi";
       if (game.game === "go") {
-        const count = state.taken[side];
-        place.textContent = count ? `${count} captured` : "";
+        place.textContent = taken ? `${taken} captured` : "";
         place.removeAttribute("role");
       }
       if (game.game !== "chess") return;
-      const isOwn = (piece) => (piece === piece.toUpperCase() ? 0 : 1) === side;
-      const pieces = state.pockets ? state.pockets.filter(isOwn) : state.taken[side];
-      const sorted = [...pieces].sort((a, b) => "QRBNP".indexOf(a.toUpperCase()) - "QRBNP".indexOf(b.toUpperCase()));
-      const names = sorted.map((piece) => NAMES[piece.toLowerCase()]);
-      place.hidden = !names.length;
-      place.setAttribute("aria-label", `${state.pockets ? "In hand" : "Taken"}: ${counted(names)}`);
+      const order = ["king", "queen", "rook", "bishop", "knight", "pawn"];
+      const sorted = [...taken].sort((a, b) => order.indexOf(a.role) - order.indexOf(b.role));
+      place.hidden = !sorted.length;
+      const names = counted(sorted.map((piece) => piece.role));
+      place.setAttribute("aria-label", `${position.inHand ? "In hand" : "Taken"}: ${names}`);
       place.replaceChildren(
-        ...sorted.map((piece, i) =>
-          make("piece", { class: `${names[i]} ${piece === piece.toUpperCase() ? "white" : "black"}` }),
-        ),
+        ...sorted.map(({ role, color }) => make("piece", { class: `${role} ${color}` })),
       );
     }
 
@@ -557,22 +533,6 @@
         root.remove();
       },
     };
-  }
-
-  // Return whether a text is on the clipboard now.
-  async function copyText(text) {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch {
-      const area = make("textarea", { class: "rb-live" });
-      area.value = text;
-      document.body.append(area);
-      area.select();
-      const isDone = document.execCommand("copy");
-      area.remove();
-      return isDone;
-    }
   }
 
   globalThis.ringmasterBoards = { mount };

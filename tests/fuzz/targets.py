@@ -243,7 +243,7 @@ def _uci(data: bytes, folder: Path) -> None:
         score_streams.AnswerStream(requests, 2, searches=True),
         score_streams.AnswerStream(requests, 2, searches=False),
     ):
-        stream.begin()
+        stream.more()
         try:
             stream.take(lines)
         except EngineProtocolError:

@@ -24,8 +24,7 @@ If both sides of an iteration are so far from θ that both are lost, they play e
 tune learns nothing.  So a few iterations are probes, games of θ + w·δ against θ itself at the
 WIDTHS in turn.  A width is given up if a player there loses more than about 90 Elo, by a parabola
 through the probes at this width and the narrower ones.  All lengths of the prior shrink with the
-width, and results of wider perturbations lose weight, none is left at 130 Elo: one probe must not
-throw most of a tune away.
+width, and results of wider perturbations lose weight, until at 130 Elo they have none.
 """
 
 from __future__ import annotations
@@ -220,11 +219,12 @@ class Adaptive(Method):
         return memory
 
     def _lost(self, memory: Memory) -> Array:
-        """Return the L − W a game of a player at each width by the probes, (…, widths)."""
+        """Return the L − W a game at each width by the probes, no more than at a wider one."""
         games, lost = np.moveaxis(memory["probes"][..., ::-1, :], -1, 0)
         square = np.square(WIDTHS[::-1])
         known = np.cumsum(games * square**2, axis=-1) + HARMLESS * square**2
-        return np.asarray((square * np.cumsum(lost * square, axis=-1) / known)[..., ::-1])
+        found = square * np.cumsum(lost * square, axis=-1) / known
+        return np.asarray(np.minimum.accumulate(found[..., ::-1], axis=-1))
 
     def _variance(self, memory: Memory) -> Array:
         """Return the variance of W − L a game, (…)."""

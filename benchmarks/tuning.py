@@ -11,8 +11,10 @@ Tunes of the others, --few of them, are competitions that issue games and record
 run.  Only the games are simulated (`benchmarks/landscapes.py`).
 
 Prints the median Elo lost by the estimate with its quartiles and the share of tunes that end more
-than 0.5 Elo below their start, after each number of games; and, of one tune as a competition, the
-tuner's own CPU time for a game and the size of its state.
+than 0.5 Elo below their start, after each number of games; of one tune as a competition, the
+tuner's own CPU time for a game and the size of its state; and of the default method the length of
+the path of θ and its largest step after the first tenth of the tune, in units of the distance
+between start and end.
 """
 
 from __future__ import annotations
@@ -46,6 +48,35 @@ from tests.competitions.settings_of import call, make, uci
 #: The oracle's perturbations, as shares of half a range, and apply factors.
 PERTURBATIONS = (0.005, 0.02, 0.1, 0.2, 0.4, 0.75)
 FACTORS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.064)
+
+
+class Followed(Adaptive):
+    """The default method, with the course of θ in half ranges.
+
+    late  the iteration from which on steps count
+    """
+
+    def __init__(self, space: Space, late: int) -> None:
+        super().__init__(space)
+        self.path, self.step = np.zeros(1), np.zeros(1)
+        self._late = late
+
+    def learn(self, memory: Any, k: float, *arguments: Any) -> None:
+        before = memory["theta"]
+        super().learn(memory, k, *arguments)
+        step = np.linalg.norm((memory["theta"] - before) / self.half, axis=-1)
+        self.path = self.path + step
+        if k >= self._late:
+            self.step = np.maximum(self.step, step)
+
+    def end(self, theta: np.ndarray) -> None:
+        """Divide path and largest step by the way from the start to the last θ.
+
+        A tune that ends at its start has a way of a fiftieth of the ranges.
+        """
+        way = np.linalg.norm((theta - self.space.start) / self.half, axis=-1)
+        way = np.maximum(way, 0.02 * len(self.space) ** 0.5)
+        self.path, self.step = self.path / way, self.step / way
 
 
 class Measured(NamedTuple):
@@ -169,13 +200,18 @@ def simulated(
     method: Method, landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the Elo lost by tunes of one length at each number of games, (games, tunes): by the
-    last θ, by the mean of its last half, and by the estimate."""
+    last θ, by the mean of its last half, and by the estimate.
+
+    A method that is `Followed` learns its course.
+    """
     space = landscape.space
     best = landscape.elo.loss(space.values(space.clip(space.theta(landscape.optimum))))
     players = SimulatedPlayers(landscape.elo, landscape.draws)
     tune = SimulatedTune(method, games[-1] // 2, Counting(), in_flight=arguments.in_flight)
     points = [number / games[-1] for number in games]
     course = simulate(tune, players, arguments.replicates, seed=arguments.seed, points=points)
+    if isinstance(method, Followed):
+        method.end(course.values)
     return course.last - best, course.mean - best, course.estimate - best
 
 
@@ -190,14 +226,16 @@ def classic(space: Space, c: float, r: float, games: int) -> Method:
 
 
 def adaptive(landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace) -> Any:
-    """Return the Elo lost by the default method, (games, tunes)."""
-    return simulated(Adaptive(landscape.space), landscape, games, arguments)[-1]
+    """Return the Elo lost by the default method, (games, tunes), and the medians of path and largest step."""
+    method = Followed(landscape.space, games[-1] // 20)
+    lost = simulated(method, landscape, games, arguments)[-1]
+    return lost, (float(np.median(method.path)), float(np.median(method.step)))
 
 
 def fishtest(landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace) -> Any:
     """Return the Elo lost by classic SPSA with the usual gains, (games, tunes)."""
     methods = [(n, classic(landscape.space, 0.1, 0.002, n)) for n in games]
-    return np.array([simulated(one, landscape, [n], arguments)[0][0] for n, one in methods])
+    return np.array([simulated(one, landscape, [n], arguments)[0][0] for n, one in methods]), ()
 
 
 def oracle(landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace) -> Any:
@@ -210,14 +248,16 @@ def oracle(landscape: Landscape, games: Sequence[int], arguments: argparse.Names
             for lost in simulated(classic(landscape.space, c, r, n), landscape, [n], arguments)[:2]
         ]
         best.append(min(grid, key=lambda lost: float(np.median(lost))))
-    return np.array(best)
+    return np.array(best), ()
 
 
 SIMULATED = {"adaptive": adaptive, "fishtest": fishtest, "oracle": oracle}
 
 
-def _job(job: tuple[str, str, Sequence[int], argparse.Namespace]) -> tuple[Any, list[Measured]]:
-    """Return the Elo lost by some tunes of a tuner, (games, tunes), and its competitions."""
+def _job(
+    job: tuple[str, str, Sequence[int], argparse.Namespace],
+) -> tuple[Any, tuple[float, ...], list[Measured]]:
+    """Return the Elo lost by some tunes of a tuner, (games, tunes), its course and competitions."""
     name, family, games, arguments = job
     runs: list[Measured] = []
     if name in TUNERS:
@@ -226,8 +266,8 @@ def _job(job: tuple[str, str, Sequence[int], argparse.Namespace]) -> tuple[Any, 
         seeds = range(arguments.seed, arguments.seed + few)
         runs = [play(name, family, at, arguments.in_flight, seed) for seed in seeds]
     if name in SIMULATED:
-        return SIMULATED[name](FAMILIES[family](), games, arguments), runs
-    return np.array([one.lost for one in runs]).T, runs
+        return *SIMULATED[name](FAMILIES[family](), games, arguments), runs
+    return np.array([one.lost for one in runs]).T, (), runs
 
 
 def plot(path: str, games: Sequence[int], curves: dict[str, dict[str, np.ndarray]]) -> None:
@@ -288,10 +328,13 @@ def main() -> None:
         for name in arguments.tuners
     ]
     heads = "".join(f"{number:>27,}" for number in games)
-    print(f"{'landscape':14}{'tuner':9}{heads}{'ms a game':>11}{'state, KB':>11}")
+    print(
+        f"{'landscape':14}{'tuner':9}{heads}{'ms a game':>11}{'state, KB':>11}{'path':>6}{'step':>6}"
+    )
     curves: dict[str, dict[str, np.ndarray]] = {}
     with ProcessPoolExecutor(arguments.j) as pool:
-        for (name, family, *_), (lost, runs) in zip(jobs, pool.map(_job, jobs), strict=True):
+        results = zip(jobs, pool.map(_job, jobs), strict=True)
+        for (name, family, *_), (lost, course, runs) in results:
             curves.setdefault(family, {})[name] = lost.T
             space, elo = FAMILIES[family]().space, FAMILIES[family]().elo
             optimum = space.clip(space.theta(FAMILIES[family]().optimum))
@@ -305,6 +348,7 @@ def main() -> None:
             if runs:
                 cost = np.mean([run.milliseconds for run in runs])
                 tail = f"{cost:11.3f}{max(run.size for run in runs) / 1000:11.1f}"
+            tail += "".join(f"{each:6.2g}" for each in course)
             print(f"{family:14}{name:9}{cells}{tail}", flush=True)
     if arguments.plot:
         plot(arguments.plot, games, curves)

@@ -168,7 +168,8 @@ def helper(name: str, parent: int | None = None) -> int:
     (pid,) = [
         child.pid
         for child in psutil.Process(parent).children()
-        if Path(child.cmdline()[-1]).stem == name
+        # a child that has ended has no command line
+        if Path("".join(child.cmdline()[-1:])).stem == name
     ]
     return pid
 

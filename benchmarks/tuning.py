@@ -226,7 +226,7 @@ def classic(space: Space, c: float, r: float, games: int) -> Method:
 
 
 def adaptive(landscape: Landscape, games: Sequence[int], arguments: argparse.Namespace) -> Any:
-    """Return the Elo lost by the default method, (games, tunes), and the medians of path and largest step."""
+    """Return the Elo lost by the default method, (games, tunes), and its median path and step."""
     method = Followed(landscape.space, games[-1] // 20)
     lost = simulated(method, landscape, games, arguments)[-1]
     return lost, (float(np.median(method.path)), float(np.median(method.step)))
@@ -328,9 +328,8 @@ def main() -> None:
         for name in arguments.tuners
     ]
     heads = "".join(f"{number:>27,}" for number in games)
-    print(
-        f"{'landscape':14}{'tuner':9}{heads}{'ms a game':>11}{'state, KB':>11}{'path':>6}{'step':>6}"
-    )
+    tail = f"{'ms a game':>11}{'state, KB':>11}{'path':>6}{'step':>6}"
+    print(f"{'landscape':14}{'tuner':9}{heads}{tail}")
     curves: dict[str, dict[str, np.ndarray]] = {}
     with ProcessPoolExecutor(arguments.j) as pool:
         results = zip(jobs, pool.map(_job, jobs), strict=True)

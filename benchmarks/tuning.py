@@ -328,7 +328,7 @@ def main() -> None:
         for name in arguments.tuners
     ]
     heads = "".join(f"{number:>27,}" for number in games)
-    tail = f"{'ms a game':>11}{'state, KB':>11}{'path':>6}{'step':>6}"
+    tail = f"{'ms a game':>11}{'state, KB':>11}{'path':>8}{'step':>8}"
     print(f"{'landscape':14}{'tuner':9}{heads}{tail}")
     curves: dict[str, dict[str, np.ndarray]] = {}
     with ProcessPoolExecutor(arguments.j) as pool:
@@ -347,7 +347,7 @@ def main() -> None:
             if runs:
                 cost = np.mean([run.milliseconds for run in runs])
                 tail = f"{cost:11.3f}{max(run.size for run in runs) / 1000:11.1f}"
-            tail += "".join(f"{each:6.2g}" for each in course)
+            tail += "".join(f"{each:8.2g}" for each in course)
             print(f"{family:14}{name:9}{cells}{tail}", flush=True)
     if arguments.plot:
         plot(arguments.plot, games, curves)

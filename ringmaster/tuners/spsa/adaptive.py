@@ -219,12 +219,11 @@ class Adaptive(Method):
         return memory
 
     def _lost(self, memory: Memory) -> Array:
-        """Return the L − W a game at each width by the probes, no more than at a wider one."""
+        """Return the L − W a game of a player at each width by the probes, (…, widths)."""
         games, lost = np.moveaxis(memory["probes"][..., ::-1, :], -1, 0)
         square = np.square(WIDTHS[::-1])
         known = np.cumsum(games * square**2, axis=-1) + HARMLESS * square**2
-        found = square * np.cumsum(lost * square, axis=-1) / known
-        return np.asarray(np.minimum.accumulate(found[..., ::-1], axis=-1))
+        return np.asarray((square * np.cumsum(lost * square, axis=-1) / known)[..., ::-1])
 
     def _variance(self, memory: Memory) -> Array:
         """Return the variance of W − L a game, (…)."""
@@ -235,7 +234,8 @@ class Adaptive(Method):
     def posterior(self, memory: Memory) -> Posterior:
         """Return what the results tell, lengths in half ranges."""
         kept = np.clip((USELESS - self._lost(memory)) / (USELESS - MOST_LOST), 0, 1)
-        kept = np.where(_OCTAVES[:, np.newaxis] >= self._last_octave, 1, kept[..., np.newaxis])
+        within = _OCTAVES[:, np.newaxis] >= memory["first"][..., np.newaxis, :]
+        kept = np.where(within, 1, kept[..., np.newaxis])
         sums = (np.moveaxis(memory["sums"], -2, 0) * kept).sum(axis=-2)
         unit = 0.5 ** memory["first"]
         a, b, d, p, q = sums / self._variance(memory)[..., np.newaxis]

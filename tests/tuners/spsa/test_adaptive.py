@@ -306,6 +306,19 @@ def test_a_probe_that_gives_up_a_width_late_does_not_throw_its_results_away() ->
     assert after.deviation < 1.5 * before.deviation
 
 
+def test_results_at_the_width_count_even_where_narrower_probes_lost_more() -> None:
+    """As with decisive games: two widths lost too much, the widest and the narrow ones less."""
+    method = Adaptive(space_of((70, 0, 100)))
+    memory = method.start()
+    memory["probes"][:3] = [[20, 1], [20, 9], [20, 15]]
+    d = 50 * WIDTHS[2] * np.ones(1)
+    for k in range(1, 101):
+        if not method.is_probe(k):
+            method.learn(memory, k, 70 + d, 70 - d, np.ones(1), np.asarray(-1.0), 2)
+    assert memory["first"].tolist() == [2]
+    assert method.posterior(memory).x < -0.2
+
+
 def test_width_of_a_parabola_is_a_third_of_the_range() -> None:
     method = Adaptive(space_of((70, 0, 100), (20, 0, 100)))
     memory = probed(method, lambda theta: np.square((theta - 50) / 5).sum(axis=-1), 60)

@@ -316,7 +316,7 @@ def test_results_at_the_width_count_even_where_narrower_probes_lost_more() -> No
         if not method.is_probe(k):
             method.learn(memory, k, 70 + d, 70 - d, np.ones(1), np.asarray(-1.0), 2)
     assert memory["first"].tolist() == [2]
-    assert method.posterior(memory).x < -0.2
+    assert method.posterior(memory).x < -0.1
 
 
 def test_width_of_a_parabola_is_a_third_of_the_range() -> None:

@@ -156,17 +156,13 @@ def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:
     if record.started is not None:
         yield "GameStartTime", _moment(record.started)
         yield "GameEndTime", _moment(record.started + record.seconds)
-        yield "GameDuration", _hours(int(record.seconds))
+        minutes, seconds = divmod(int(record.seconds), 60)
+        yield "GameDuration", f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"
 
 
 def _moment(seconds: float) -> str:
     """Return seconds since the epoch as local time with its offset from UTC."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
-
-
-def _hours(seconds: int) -> str:
-    """Return whole seconds as "00:03:25"."""
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def _movetext(record: GameRecord) -> tuple[list[str], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -130,8 +130,7 @@ def _lines(texts: Iterable[str], columns: int, style: Style = "") -> list[Line]:
 
 
 def _warnings(view: DisplayView, columns: int, messages: Sequence[str]) -> list[Line]:
-    warnings = _lines(chain(view.progress.warnings, view.warnings), columns, "warning")
-    return [*warnings, *_lines(messages, columns)]
+    return [*_lines(view.warnings, columns, "warning"), *_lines(messages, columns)]
 
 
 def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[str]) -> list[Line]:

@@ -21,11 +21,9 @@ from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN
 from ringmaster.formats.source import PACKED, Record, batches_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
+from ringmaster.model.results import TIME_LOSSES
 from ringmaster.results import Game, Results
 from ringmaster.storage.paths import RECORD_SUFFIXES
-
-#: Reasons of results that do not depend on the position, besides all forfeits.
-_FAULTS = ("time", "stall")
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,8 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[tuple
 
 
 def _why_unused(game: Game) -> str:
-    if game.is_forfeit or game.reason in _FAULTS:
+    # these results do not depend on the position
+    if game.is_forfeit or game.reason in TIME_LOSSES:
         return "lost by a fault or on time"
     return "" if game.score in RESULTS else "without a result"
 

@@ -106,7 +106,13 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     if record.opening.fen is not None:
         yield "SetUp", "1"
         yield "FEN", record.opening.fen
-    yield from _opening_tags(one_line(record.opening.name))
+    name = one_line(record.opening.name)
+    eco = _ECO.fullmatch(name)
+    if eco is not None:
+        yield "ECO", eco[1]
+        name = eco[2]
+    if name:
+        yield "Opening", name
     yield from _time_tags(record)
     yield "Termination", _TERMINATION.get(record.reason, "normal")
     yield "PlyCount", str(plies)
@@ -127,15 +133,6 @@ _VARIANTS: Final = {
 }
 #: An opening's name with its ECO code: "B90 Sicilian: Najdorf".
 _ECO: Final = re.compile(r"([A-E][0-9]{2})(?![0-9A-Za-z])[\s:,]*(.*)")
-
-
-def _opening_tags(name: str) -> Iterator[tuple[str, str]]:
-    match = _ECO.fullmatch(name)
-    if match is not None:
-        yield "ECO", match[1]
-        name = match[2]
-    if name:
-        yield "Opening", name
 
 
 def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:

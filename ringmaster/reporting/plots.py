@@ -14,11 +14,12 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import matplotlib
 import numpy as np
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.colors import LinearSegmentedColormap
@@ -41,9 +42,6 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.reporting.text import ELLIPSIS, clusters, cut, sanitise, width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: A warning about boxes in place of letters.
 MISSING_LETTERS = (

@@ -97,8 +97,14 @@ class Records:
             if self._places is None:
                 self._places = {}
                 for suffix, path in self._files.items():
-                    if path.exists():
-                        self._places.update(self._places_in(path, suffix))
+                    if not path.exists():
+                        continue
+                    with path.open("rb") as file:
+                        size = os.fstat(file.fileno()).st_size
+                        # the first record may lack its beginning
+                        start = 0 if self._tail is None else max(0, size - self._tail)
+                        for id, at, end in _collected_places(file, suffix, start):
+                            self._places[id] = path, at, end - at
             place = self._places.get(game_id.encode())
             if place is None:
                 return None
@@ -107,14 +113,6 @@ class Records:
                 return os.pread(file.fileno(), size, start)
         except OSError as error:
             raise StoreError(f"cannot read {path}: {error.strerror}") from error
-
-    def _places_in(self, path: Path, suffix: str) -> dict[bytes, tuple[Path, int, int]]:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            # the first record may lack its beginning
-            start = 0 if self._tail is None else max(0, size - self._tail)
-            places = _collected_places(file, suffix, start)
-            return {id: (path, start, end - start) for id, start, end in places}
 
 
 def _collected_places(file: BinaryIO, suffix: str, start: int) -> Iterator[tuple[bytes, int, int]]:

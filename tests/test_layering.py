@@ -75,7 +75,7 @@ BUDGET = {
     "play": 3846,
     "positions": 461,
     "reporting": 2617,
-    "results": 1314,
+    "results": 1308,
     "scaffold": 2676,
     "server": 593,
     "stats": 917,

@@ -66,10 +66,9 @@ class Records:
         """Return a note on missing records of `each`, [] for none."""
         if not self._missing:
             return []
-        return [
-            f"{self._missing} of {self.count} game records are not {self._folders()} and were left "
-            "out"
-        ]
+        existing = [path for path in self._files.values() if path.exists()]
+        places = " or ".join(map(str, [f"in {self._games}", *existing]))
+        return [f"{self._missing} of {self.count} game records are not {places} and were left out"]
 
     def get(self, game: Game) -> bytes | None:
         """Return the record of a game, None without one.  Raises StoreError."""
@@ -85,11 +84,6 @@ class Records:
             return None if game.is_void else self._from_collected(game.id)
         except OSError as error:
             raise StoreError(f"cannot read {path}: {error.strerror}") from error
-
-    def _folders(self) -> str:
-        """The places of records of counted games, in words."""
-        existing = [path for path in self._files.values() if path.exists()]
-        return " or ".join(map(str, [f"in {self._games}", *existing]))
 
     def _from_collected(self, game_id: str) -> bytes | None:
         path = self._games

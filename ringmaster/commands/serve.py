@@ -21,7 +21,7 @@ _PATIENCE = 10.0
 
 def serve(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
-    from ringmaster.server.serving import serve
+    from ringmaster.server.app import serve
 
     # Ctrl-C is the way to end it, also before it watches for signals itself
     with suppress(KeyboardInterrupt):

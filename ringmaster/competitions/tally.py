@@ -155,14 +155,14 @@ class Tally(msgspec.Struct):
     def estimate(self) -> elo.EloEstimate:
         """Return the first player's Elo difference: by pairs where possible, else by games."""
         if self.in_pairs:
-            return elo.from_pairs(self.pairs.counts)
+            return elo.from_counts(self.pairs.counts)
         return elo.from_games(self.total(0), self.total(2), self.total(1))
 
     def normalized(self) -> elo.NormalizedElo:
         """Return the first player's difference in normalised Elo."""
         if self.in_pairs:
-            return elo.normalized_from_pairs(self.pairs.counts)
-        return elo.normalized_from_games(self.total(0), self.total(2), self.total(1))
+            return elo.normalized(self.pairs.counts)
+        return elo.normalized((self.total(1), self.total(2), self.total(0)))
 
     def counts_for(self, progress: SprtProgress) -> list[int]:
         """Return a test's counts, from the worst result of its first player to the best.

@@ -7,7 +7,6 @@ second player has a greater number.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.formats.source import hash_of
 from ringmaster.games.sfen import HAND_LETTERS, held_of
 from ringmaster.model.players import GameName
 
@@ -212,4 +212,4 @@ def position_keys(texts: list[bytes], game: GameName) -> Words:
 def text_key(text: bytes, game: GameName) -> int:
     """Return 64 bits for a position's text, without its counters."""
     position = b" ".join(text.split()[: _FIELDS[game]])
-    return int.from_bytes(hashlib.blake2b(position, digest_size=8).digest(), "little")
+    return hash_of(position)

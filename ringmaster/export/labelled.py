@@ -15,17 +15,15 @@ from ringmaster.datasets.ingest import Smallest, examined
 from ringmaster.datasets.picking import WITHOUT_SCORE, Picker, Rules
 from ringmaster.datasets.survey import Overview
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
-from ringmaster.export.records import Records, read_game, variant_of
+from ringmaster.export.result_files import read_game, variant_of
 from ringmaster.formats.recorded_game import RESULTS, replay
 from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN
 from ringmaster.formats.source import PACKED, Record, batches_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
+from ringmaster.model.results import TIME_LOSSES
 from ringmaster.results import Game, Results
 from ringmaster.storage.paths import RECORD_SUFFIXES
-
-#: Reasons of results that do not depend on the position, besides all forfeits.
-_FAULTS = ("time", "stall")
 
 
 @dataclass(frozen=True)
@@ -148,8 +146,8 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[tuple
     begin = beginning(name, variant=variant)
     scored = wanted.format not in UNSCORED
     picker = Picker(wanted.rules, name, chess960=variant == "chess960", scored=scored)
-    records = Records(results)
-    for game, record in records.each(False):
+    records = results.records()
+    for game, record in records.each(results.iter_games()):
         why = _why_unused(game)
         if why:
             counts.unused[why] += 1
@@ -172,7 +170,8 @@ def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[tuple
 
 
 def _why_unused(game: Game) -> str:
-    if game.is_forfeit or game.reason in _FAULTS:
+    # these results do not depend on the position
+    if game.is_forfeit or game.reason in TIME_LOSSES:
         return "lost by a fault or on time"
     return "" if game.score in RESULTS else "without a result"
 

@@ -175,7 +175,13 @@ def parameter_list(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> tuple[s
     has_calls = len(calls) == len(tuned)
     parameters, notes = [], []
     for number, one in enumerate(tuned):
-        arguments = _call_arguments(calls[number]) if has_calls else _parameter_arguments(one)
+        if has_calls:
+            call = calls[number]
+            arguments = {**dict(zip(call.positional, call.args, strict=False)), **call.kwargs}
+        else:
+            all_arguments = one.parameter.canonical().items()
+            arguments = {k: v for k, v in all_arguments if v is not None and v is not False}
+        arguments.pop("code", None)
         # the value of a choice is its index
         arguments["start"] = one.engine_value if "choices" in arguments else one.value
         known = {}
@@ -188,20 +194,6 @@ def parameter_list(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> tuple[s
     comments = "".join(f"# {printable(note)}\n" for note in notes)
     text = f"{comments}{python_text.assignment('parameters', parameters)}\n"
     return text, [f"control-file: {note}" for note in notes]
-
-
-def _call_arguments(call: Call) -> dict[str, Any]:
-    """Return the arguments of a call by name, except the code."""
-    named = dict(zip(call.positional, call.args, strict=False))
-    return {name: value for name, value in {**named, **call.kwargs}.items() if name != "code"}
-
-
-def _parameter_arguments(one: Tuned) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in one.parameter.canonical().items()
-        if name != "code" and value is not None and value is not False
-    }
 
 
 def _as_source(value: Any, loaded: LoadedCompetition, path: tuple[str | int, ...]) -> Any:

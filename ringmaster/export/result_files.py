@@ -14,9 +14,19 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ringmaster.errors import OBEYED, RingmasterError, UsageError, visible
+from ringmaster.errors import (
+    OBEYED,
+    DataFileError,
+    IllegalMove,
+    RingmasterError,
+    UsageError,
+    visible,
+)
 from ringmaster.export.output import check_output, open_output
-from ringmaster.export.records import write_positions, write_records
+from ringmaster.formats.recorded_game import RecordedGame
+from ringmaster.formats.registry import read_record, record_format
+from ringmaster.formats.source import Source
+from ringmaster.games.game import beginning
 from ringmaster.model.players import GameName
 from ringmaster.results import Results
 from ringmaster.results.tables import Kind, Table, Value
@@ -111,6 +121,79 @@ def _typed(values: tuple[Value, ...], kind: Kind) -> Sequence[Any]:
     if kind == "text":
         return [None if value is None else str(_raw_cell(value)) for value in values]
     return values
+
+
+def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
+    """Write the records unchanged, in the order of the games' ends; return notes on missing ones.
+
+    PGN and KIF games have an empty line between them, CSA games a slash.
+
+    Raises StoreError, OSError.
+    """
+    records = results.records()
+    end = b"\n\n" if format in ("pgn", "kif") else b"\n"
+    between = b"/\n" if format == "csa" else b""
+    foreign = written = 0
+    for _, text in records.each(results.iter_games(void=void)):
+        if format in ("csa", "kif") and format != record_format(text, text):
+            foreign += 1
+        else:
+            stream.write((between if written else b"") + text + end)
+            written += 1
+    notes = records.missing()
+    if foreign:
+        other = "kif" if format == "csa" else "csa"
+        notes.append(
+            f"{foreign} of {records.count} game records are in {other}, not {format}, and were "
+            f"left out; --format {other} has them"
+        )
+    return notes
+
+
+def write_positions(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
+    """Write the final positions in the order of the games' ends; return notes on missing ones.
+
+    EPD with the result (c9) and the game id for chess, SFEN for shogi.
+
+    Raises StoreError, OSError.
+    """
+    records = results.records()
+    begin = beginning(results.game, variant=variant_of(results))
+    unread = 0
+    for game, record in records.each(results.iter_games(void=void)):
+        try:
+            recorded = read_game(results, record, game.id)
+            position = begin(recorded.start)
+            for move in recorded.moves:
+                position.play(move)
+        except (DataFileError, IllegalMove, ValueError):
+            unread += 1
+            continue
+        line = f"sfen {position.position()}"
+        if format == "epd":
+            *fields, halfmoves, number = position.position().split()
+            counters = f"hmvc {halfmoves}; fmvn {number};"
+            line = f'{" ".join(fields)} {counters} c9 "{game.score}"; id "{game.id}";'
+        stream.write(f"{line}\n".encode())
+    notes = records.missing()
+    if unread:
+        notes.append(f"{unread} of {records.count} game records cannot be read and were left out")
+    return notes
+
+
+def variant_of(results: Results) -> str:
+    """Return the variant of chess of all games, "standard" for other games."""
+    return str(results.settings.get("variant", "standard"))
+
+
+def read_game(results: Results, record: bytes, id: str) -> RecordedGame:
+    """Return the only game of a record.  Raises DataFileError, ValueError."""
+    source = Source(id, results.game, variant_of(results), data=record)
+    games = list(read_record(source))
+    source.finish()
+    if not games:
+        raise ValueError("there is no game")
+    return games[0]
 
 
 _TABLES: dict[str, Callable[[Table, BinaryIO, bool], None]] = {

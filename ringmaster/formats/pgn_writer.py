@@ -106,7 +106,13 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     if record.opening.fen is not None:
         yield "SetUp", "1"
         yield "FEN", record.opening.fen
-    yield from _opening_tags(one_line(record.opening.name))
+    name = one_line(record.opening.name)
+    eco = _ECO.fullmatch(name)
+    if eco is not None:
+        yield "ECO", eco[1]
+        name = eco[2]
+    if name:
+        yield "Opening", name
     yield from _time_tags(record)
     yield "Termination", _TERMINATION.get(record.reason, "normal")
     yield "PlyCount", str(plies)
@@ -129,15 +135,6 @@ _VARIANTS: Final = {
 _ECO: Final = re.compile(r"([A-E][0-9]{2})(?![0-9A-Za-z])[\s:,]*(.*)")
 
 
-def _opening_tags(name: str) -> Iterator[tuple[str, str]]:
-    match = _ECO.fullmatch(name)
-    if match is not None:
-        yield "ECO", match[1]
-        name = match[2]
-    if name:
-        yield "Opening", name
-
-
 def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:
     """Yield the limits of the game, its start, end and duration.
 
@@ -156,17 +153,13 @@ def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:
     if record.started is not None:
         yield "GameStartTime", _moment(record.started)
         yield "GameEndTime", _moment(record.started + record.seconds)
-        yield "GameDuration", _hours(int(record.seconds))
+        minutes, seconds = divmod(int(record.seconds), 60)
+        yield "GameDuration", f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"
 
 
 def _moment(seconds: float) -> str:
     """Return seconds since the epoch as local time with its offset from UTC."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
-
-
-def _hours(seconds: int) -> str:
-    """Return whole seconds as "00:03:25"."""
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def _movetext(record: GameRecord) -> tuple[list[str], int]:

@@ -102,9 +102,9 @@ FORMATS: dict[str, Format] = {
         Format("hcpe", "positions", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
         # most programs write the mover's scores; `score_pov` selects another point of view
         Format("pgn", "games", "pgn:pgn_games", "first", "mover", ("chess",), (".pgn",)),
-        Format("csa", "games", "shogi_games:csa_games", games=("shogi",), suffixes=(".csa",)),
+        Format("csa", "games", "shogi_records:csa_games", games=("shogi",), suffixes=(".csa",)),
         Format(
-            "kif", "games", "shogi_games:kif_games", games=("shogi",), suffixes=(".kif", ".kifu")
+            "kif", "games", "shogi_records:kif_games", games=("shogi",), suffixes=(".kif", ".kifu")
         ),
         Format("sgf", "games", "sgf:sgf_games", games=("go",), suffixes=(".sgf",)),
         Format("polyglot", "book", "openings.books:Polyglot", games=("chess",), suffixes=(".bin",)),
@@ -200,7 +200,8 @@ def _guessed(source: Source, labelled: bool) -> str:
         return "pgn"
     if source.game == "shogi" and (name := record_format(start, first)):
         return name
-    if _is_plain(lines):
+    words = {line.split(b" ", 1)[0] for line in lines[:20]}
+    if words & {b"fen", b"sfen"} and words & {b"score", b"result"}:
         return "plain"
     if not labelled:
         # labels are of no use to openings: all lists of positions are alike
@@ -240,11 +241,6 @@ def _doubtful(source: Source, what: str) -> DataFileError:
         None,
         f'{what}; name the format by Positions(…, format="…") or --format: {_choices(source.game)}',
     )
-
-
-def _is_plain(lines: list[bytes]) -> bool:
-    words = {line.split(b" ", 1)[0] for line in lines[:20]}
-    return bool({b"fen", b"sfen"} & words) and bool({b"score", b"result"} & words)
 
 
 def _packed(source: Source, start: bytes) -> str:

@@ -168,9 +168,7 @@ class ChessGame(_ChessRules):
 
     def play(self, move: str) -> None:
         board = self._board
-        step = _STEPS.get(move)
-        if step is None:
-            step = self._castling(move)
+        step = self.step(move)
         if step is None or not board.try_play(step):
             raise self._refusal(move)
         self.moves.append(move)

@@ -96,7 +96,7 @@ def game_rules(settings: GameSettings) -> Begin:
         return beginning(
             settings.game, variant=settings.variant, entering_king=settings.entering_king
         )
-    from ringmaster.games.go_rules import new_go_game
+    from ringmaster.games.go import new_go_game
 
     ko_rule, suicide = settings.ko_rule, settings.suicide
     return lambda fen: new_go_game(settings.board_size, ko_rule=ko_rule, suicide=suicide)

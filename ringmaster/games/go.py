@@ -1,7 +1,7 @@
 """The rules of Go for GTP engines, on a board fast enough for instant engines.
 
 As in Gomill's ringmaster, self-capture is allowed, simple ko is forbidden, and two passes in
-a row end the game.  `go_rules` has other rules.  Scores take all stones to be alive.
+a row end the game; `StrictGoGame` has other rules.  Scores take all stones to be alive.
 
 A vertex is (column, row), both from 0 at the lower left corner A1.  Source of the fixed
 handicaps: GTP 2 specification, section 4.1.1.
@@ -16,18 +16,12 @@ from typing import Final
 from ringmaster.errors import IllegalMove, cut
 from ringmaster.games.clean_text import shown
 from ringmaster.games.game import Ending, Game
-from ringmaster.model.jobs import Scoring
+from ringmaster.model.jobs import KoRule, Scoring
 
 Point = tuple[int, int]
 
 MIN_SIZE, MAX_SIZE = 2, 25
 _COLUMNS: Final = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
-
-
-def check_size(size: int) -> None:
-    """Raise ValueError for a board size that GTP cannot name."""
-    if not MIN_SIZE <= size <= MAX_SIZE:
-        raise ValueError(f"board size {size} is not between {MIN_SIZE} and {MAX_SIZE}")
 
 
 def format_vertex(point: Point | None) -> str:
@@ -166,7 +160,9 @@ class GoGame(Game):
         repeated vertex.
         """
         super().__init__()
-        check_size(size)
+        # GTP cannot name the points of others
+        if not MIN_SIZE <= size <= MAX_SIZE:
+            raise ValueError(f"board size {size} is not between {MIN_SIZE} and {MAX_SIZE}")
         self.geometry = _geometry(size)
         #: The chain on each point, by its number.
         self.chains: list[Chain | None] = [None] * len(self.geometry.bits)
@@ -373,3 +369,79 @@ class GoGame(Game):
         else:
             reason = "it retakes the ko at once"
         return IllegalMove(cut(move, 40), self.position(), reason)
+
+
+class StrictGoGame(GoGame):
+    """Go with a superko rule, or without self-capture, or both."""
+
+    __slots__ = ("_ko_rule", "_seen", "_stones", "_suicide")
+
+    def __init__(
+        self,
+        size: int,
+        setup: Sequence[str] = (),
+        to_move: int = 0,
+        *,
+        ko_rule: KoRule,
+        suicide: bool,
+    ) -> None:
+        super().__init__(size, setup, to_move)
+        self._ko_rule = ko_rule
+        self._suicide = suicide
+        self._stones = self._stones_by_point()
+        self._seen = {self._key()}
+
+    def play(self, move: str) -> None:
+        p = self.geometry.numbers.get(move)
+        before, ko, passes = self._stones, self._ko, self._passes
+        super().play(move)
+        self._stones = self._stones_by_point()
+        refusal = ""
+        if p is not None and self.chains[p] is None and not self._suicide:
+            refusal = "self-capture is not allowed"
+        elif p is not None and self._ko_rule != "simple" and self._key() in self._seen:
+            refusal = f"it brings back an earlier position ({self._ko_rule} superko)"
+        if refusal:
+            self._take_back(before)
+            self._ko, self._passes = ko, passes
+            raise self._refusal(move, refusal)
+        self._seen.add(self._key())
+
+    def _stones_by_point(self) -> bytes:
+        """Return 1 for a black stone, 2 for a white one and 0 for none, of each point."""
+        return bytes(0 if chain is None else chain.colour + 1 for chain in self.chains)
+
+    def _key(self) -> tuple[bytes, int]:
+        """Return the part of the position that must not recur."""
+        return self._stones, self._side if self._ko_rule == "situational" else 0
+
+    def _take_back(self, stones: bytes) -> None:
+        """Take back the last move, before which the board had some stones."""
+        self._stones = stones
+        self._side ^= 1
+        self.moves.pop()
+        self.chains = [None] * len(stones)
+        # chains in the making have liberties at least where their other stones will be
+        for p, stone in enumerate(stones):
+            if stone:
+                self._put(p, stone - 1)
+
+
+def new_go_game(
+    size: int,
+    setup: Sequence[str] = (),
+    to_move: int = 0,
+    *,
+    ko_rule: KoRule = "simple",
+    suicide: bool = True,
+) -> GoGame:
+    """Return a game with these rules; arguments and errors as for GoGame.
+
+    ko_rule  "positional": no stone may bring back an earlier position;
+             "situational": none with the same side to move.  Passing is always
+             allowed
+    suicide  whether self-capture is allowed
+    """
+    if ko_rule == "simple" and suicide:
+        return GoGame(size, setup, to_move)
+    return StrictGoGame(size, setup, to_move, ko_rule=ko_rule, suicide=suicide)

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     import chess
     import chess.syzygy
 
-#: Name of a file with wins, draws and losses: "KQvKR.rtbw".
-_TABLE = re.compile(r"(K[KQRBNP]*)v(K[KQRBNP]*)\.rtbw")
-#: First bytes of such a file, and of a file of distances (.rtbz).  The length of both is a
-#: multiple of 64 bytes plus a checksum of 16.
+#: Name of a file: wins, draws and losses, or distances.
+_TABLE = re.compile(r"K[KQRBNP]*vK[KQRBNP]*\.rtb[wz]")
+#: First bytes of both.  Their length is a multiple of 64 bytes plus a checksum of 16.
 _MAGIC = {".rtbw": b"\x71\xe8\x23\x5d", ".rtbz": b"\xd7\x66\x0c\xa5"}
 #: Result from the mover's side: 2 won, 1 won but drawn by the 50-move rule, 0 drawn, -1 and
 #: -2 lost.  None: the table is missing.
@@ -82,29 +81,17 @@ def find_problem(tables: Tablebases) -> str:
     """Return a fault of the folders of tablebases, "" for none."""
     for path in tables.paths:
         try:
-            if not _largest_table(path):
+            files = sorted(file for file in Path(path).iterdir() if _TABLE.fullmatch(file.name))
+            if not any(file.suffix == ".rtbw" for file in files):
                 return f"there is no Syzygy file (*.rtbw) in {path}"
-            for file in sorted(Path(path).iterdir()):
-                if _TABLE.fullmatch(file.with_suffix(".rtbw").name) and not _is_whole(file):
+            for file in files:
+                with file.open("rb") as stream:
+                    begins_well = stream.read(4) == _MAGIC[file.suffix]
+                if not begins_well or file.stat().st_size % 64 != 16:
                     return f"{file} is not a complete Syzygy file"
         except OSError as error:
             return f"cannot read {path}: {error.strerror}"
     return ""
-
-
-def _is_whole(file: Path) -> bool:
-    """Return whether a file is complete, true for a file that is not a table.  Raises OSError."""
-    magic = _MAGIC.get(file.suffix)
-    if magic is None:
-        return True
-    with file.open("rb") as stream:
-        return stream.read(4) == magic and file.stat().st_size % 64 == 16
-
-
-def _largest_table(path: str) -> int:
-    """Return the number of pieces of a folder's largest table, 0 for none.  Raises OSError."""
-    matches = (_TABLE.fullmatch(file.name) for file in Path(path).iterdir())
-    return max((len(match[1]) + len(match[2]) for match in matches if match), default=0)
 
 
 @functools.lru_cache(maxsize=4)
@@ -118,10 +105,11 @@ def open_tablebases(tables: Tablebases) -> Prober:
         raise EngineError(problem)
     import chess.syzygy
 
-    most = max(map(_largest_table, tables.paths))
     opened = chess.syzygy.Tablebase()
     for path in tables.paths:
         opened.add_directory(path)
+    # names such as KQvKR
+    most = max(map(len, opened.wdl), default=1) - 1
     return Prober(
         opened.get_wdl,
         opened.get_dtz,

@@ -47,9 +47,9 @@ def words(seed: int, stream: int, number: int, count: int) -> list[int]:
 
     seed is any integer, used modulo 2**128; stream and number must fit in 64 bits.
     """
-    key = seed % (1 << 128)
     if count > _MANY:
-        return _array(key, stream, number, count).tolist()  # type: ignore[no-any-return]  # NumPy says Any
+        return word_array(seed, stream, number, count).tolist()  # type: ignore[no-any-return]  # NumPy says Any
+    key = seed % (1 << 128)
     drawn: list[int] = []
     while len(drawn) < count:
         # a block has four words; blocks count from 1
@@ -59,12 +59,9 @@ def words(seed: int, stream: int, number: int, count: int) -> list[int]:
 
 def word_array(seed: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:
     """Return the same words as an array."""
-    return _array(seed % (1 << 128), stream, number, count)
-
-
-def _array(key: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:
     import numpy as np
 
+    key = seed % (1 << 128)
     generator = _philox()
     generator.state = {
         "bit_generator": "Philox",

@@ -107,7 +107,6 @@ class Progress(msgspec.Struct, frozen=True):
     total: int | None
     label: str = "games"
     phase: str = ""
-    warnings: tuple[str, ...] = ()
 
 
 #: Role of a piece in its chart; pieces of one role look alike in all charts.

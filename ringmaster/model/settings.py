@@ -18,7 +18,7 @@ from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, Va
 from dataclasses import dataclass
 from pathlib import Path
 from types import GeneratorType
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
@@ -188,53 +188,46 @@ class Boolean(SettingType):
 
 @dataclass(frozen=True)
 class _Number(SettingType):
+    NOUN: ClassVar[str]
+    KIND: ClassVar[type[int] | type[float]]
+
     minimum: float | None = None
     maximum: float | None = None
     above: float | None = None
 
-    def _range(self, noun: str) -> str:
+    def describe(self) -> str:
         limits = {"more than": self.above, "at least": self.minimum, "at most": self.maximum}
         bounds = [f"{words} {limit:g}" for words, limit in limits.items() if limit is not None]
-        return f"{noun} of {' and '.join(bounds)}" if bounds else noun
+        return f"{self.NOUN} of {' and '.join(bounds)}" if bounds else self.NOUN
 
-    def _in_range(self, number: float) -> bool:
-        return (
-            (self.minimum is None or number >= self.minimum)
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or (self.KIND is int and value % 1 != 0):
+            return context.refuse(path, f"{shown(value)} is not {self.NOUN}", self.describe())
+        try:
+            number = self.KIND(value)
+        except OverflowError:
+            number = math.inf
+        if not (
+            abs(number) < math.inf
+            and (self.minimum is None or number >= self.minimum)
             and (self.maximum is None or number <= self.maximum)
             and (self.above is None or number > self.above)
-        )
+        ):
+            return context.refuse(path, f"{shown(value)} is out of range", self.describe())
+        return number
 
 
 class Integer(_Number):
     """A whole number within bounds (units are the setting's own)."""
 
-    def describe(self) -> str:
-        return self._range("an integer")
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
-            return context.refuse(path, f"{shown(value)} is not an integer", self.describe())
-        if not self._in_range(value):
-            return context.refuse(path, f"{shown(value)} is out of range", self.describe())
-        return int(value)
+    NOUN, KIND = "an integer", int
 
 
 class Float(_Number):
     """A finite number within bounds."""
 
-    def describe(self) -> str:
-        return self._range("a number")
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return context.refuse(path, f"{shown(value)} is not a number", self.describe())
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number) or not self._in_range(number):
-            return context.refuse(path, f"{shown(value)} is out of range", self.describe())
-        return number
+    NOUN, KIND = "a number", float
 
 
 class OneOf(SettingType):

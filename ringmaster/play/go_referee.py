@@ -11,8 +11,7 @@ from ringmaster.engines.engine import Engine
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import EngineError, EngineProtocolError
 from ringmaster.games.game import Ending, Game
-from ringmaster.games.go import GoGame, fixed_handicap, parse_vertex
-from ringmaster.games.go_rules import new_go_game
+from ringmaster.games.go import GoGame, fixed_handicap, new_go_game, parse_vertex
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameRecord
 from ringmaster.play.referee import Referee, Settlement

@@ -10,16 +10,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
-
-try:
-    import termios
-except ImportError:  # not a POSIX system
-    termios = None  # type: ignore[assignment]  # mypy has it as a module
 
 CTRL_X = "\x18"
 _TERMINAL = "/dev/tty"
@@ -33,7 +29,7 @@ class KeyReader:
     on_suspend  called before the process stops for Ctrl-Z; the process goes on after False
     on_resume   called when it continues, in the foreground or not
 
-    Without a terminal or termios, and in other threads, `fileno` is None; nothing raises.
+    Without a terminal, and in other threads, `fileno` is None; nothing raises.
     """
 
     def __init__(
@@ -49,7 +45,7 @@ class KeyReader:
         self._suspended = False
 
     def __enter__(self) -> KeyReader:
-        if termios is None or threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread():
             return self
         try:
             # a separate open file description: O_NONBLOCK must not affect the shell

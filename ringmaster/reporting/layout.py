@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -117,8 +117,7 @@ def compose(
             "warnings": _warnings(view, columns, messages),
         }
         page = _Page(sections, _forms(view.report, columns), columns, _jobs(view))
-        page.fit(room)
-        middle = page.lines()
+        middle = page.lines(room)
     blanks = [Line("")] * (room - len(middle))
     return [*top, *middle, *blanks, *bottom][: max(rows, 1)]
 
@@ -130,8 +129,7 @@ def _lines(texts: Iterable[str], columns: int, style: Style = "") -> list[Line]:
 
 
 def _warnings(view: DisplayView, columns: int, messages: Sequence[str]) -> list[Line]:
-    warnings = _lines(chain(view.progress.warnings, view.warnings), columns, "warning")
-    return [*warnings, *_lines(messages, columns)]
+    return [*_lines(view.warnings, columns, "warning"), *_lines(messages, columns)]
 
 
 def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[str]) -> list[Line]:
@@ -147,17 +145,15 @@ def _two_columns(view: DisplayView, columns: int, room: int, messages: Sequence[
         most,
         _jobs(view),
     )
-    left.fit(room)
-    first = left.lines()
+    first = left.lines(room)
     margin = max([columns // 2, *(width(line.text) for line in first)]) + _GAP
     rest = columns - margin
     # games in progress stay in place above a growing list of results
     sections = {"running": _running(view, rest), "results": _lines(view.results, rest)}
     right = _Page(sections, iter(()), rest, _jobs(view))
-    right.fit(room)
     return [
         replace(one, text=pad(one.text, margin), beside=other) if other.text else one
-        for one, other in zip_longest(first, right.lines(), fillvalue=Line(""))
+        for one, other in zip_longest(first, right.lines(room), fillvalue=Line(""))
     ]
 
 
@@ -177,8 +173,7 @@ class _Page:
         self._blanks = set(sections)
         self._next_form()
 
-    def fit(self, room: int) -> None:
-        """Shorten the page to `room` lines, if possible."""
+    def _fit(self, room: int) -> None:
         whole = dict(self._count)
         for step in _STEPS:
             excess = self._height() - room
@@ -197,7 +192,9 @@ class _Page:
                 self._blanks.difference_update(shown[::-1][:excess])
         self._use_up(room, whole)
 
-    def lines(self) -> list[Line]:
+    def lines(self, room: int) -> list[Line]:
+        """Return the page, shortened to `room` lines if possible."""
+        self._fit(room)
         lines = []
         for name, whole in self._whole.items():
             if not self._count[name]:

@@ -93,7 +93,7 @@ class Display:
 class PlainDisplay(Display):
     """Print warnings, and a progress line now and then, without control codes.
 
-    A line comes once an interval, at each of MILESTONES, and when a closing match begins.
+    A line comes once a minute, at each of MILESTONES, and when a closing match begins.
 
     log_games  whether to print a line for each result, too
     """
@@ -104,15 +104,13 @@ class PlainDisplay(Display):
         errors: TextIO,
         *,
         log_games: bool = False,
-        interval: float = PROGRESS_INTERVAL,
         clock: Clock = time.monotonic,
     ) -> None:
         super().__init__(errors)
         self._output = Writer(stream)
         self._log_games = log_games
-        self._interval = interval
         self._clock = clock
-        self._due = clock() + interval
+        self._due = clock() + PROGRESS_INTERVAL
         self._next_look = 0.0
         self._meter = RateMeter()
         self._shown = -1
@@ -123,7 +121,7 @@ class PlainDisplay(Display):
         now = self._clock()
         if now < self._next_look:
             return
-        self._next_look = now + min(LOOK, self._interval)
+        self._next_look = now + LOOK
         view = build()
         estimate = self._meter.measure(view, now)
         share = view.share or 0.0
@@ -133,7 +131,7 @@ class PlainDisplay(Display):
         self._stage = stage
         if now < self._due and not is_new_stage:
             return
-        self._due = now + self._interval
+        self._due = now + PROGRESS_INTERVAL
         if view.progress.completed != self._shown:
             self._shown = view.progress.completed
             parts = filter(None, (describe_progress(view, estimate), view.verdict))

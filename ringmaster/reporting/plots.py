@@ -14,11 +14,12 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import matplotlib
 import numpy as np
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.colors import LinearSegmentedColormap
@@ -41,9 +42,6 @@ from ringmaster.model.report import (
     Whiskers,
 )
 from ringmaster.reporting.text import ELLIPSIS, clusters, cut, sanitise, width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: A warning about boxes in place of letters.
 MISSING_LETTERS = (
@@ -339,14 +337,14 @@ def _draw_piece(axes: Axes, piece: Piece, order: int) -> None:
     }
     match piece:
         case Series(points=points, joined=True):
-            axes.plot(*_coordinates(points, 2), linewidth=1.2, **style)
+            axes.plot(*np.reshape(points, (-1, 2)).T, linewidth=1.2, **style)
         case Series(points=points):
-            axes.plot(*_coordinates(points, 2), "o", markersize=2, alpha=0.6, **style)
+            axes.plot(*np.reshape(points, (-1, 2)).T, "o", markersize=2, alpha=0.6, **style)
         case Band(points=points):
-            x, low, high = _coordinates(points, 3)
+            x, low, high = np.reshape(points, (-1, 3)).T
             axes.fill_between(x, low, high, alpha=0.2, linewidth=0, **style)
         case Whiskers(points=points):
-            axes.plot(*_coordinates(points, 2), "o", markersize=3, **style)
+            axes.plot(*np.reshape(points, (-1, 4)).T[:2], "o", markersize=3, **style)
         case Level(value=value, first=None):
             axes.axhline(value, linewidth=0.9, linestyle="--", **style)
         case Level(value=value):
@@ -364,8 +362,8 @@ def _draw_uncertainty(axes: Axes, piece: Piece, order: int) -> None:
     style: dict[str, Any] = {"color": _PALETTE[piece.role], "zorder": order}
     match piece:
         case Whiskers(points=points):
-            x, _, low, high = _coordinates(points, 4)
-            _draw_intervals(axes, x, list(zip(low, high, strict=True)), style)
+            places = [x for x, *_ in points]
+            _draw_intervals(axes, places, [(low, high) for *_, low, high in points], style)
         case Interval(low=None, high=None):
             pass
         case Interval(along="x"):
@@ -391,8 +389,7 @@ def _draw_intervals(
     limits = axes.get_ylim() if upright else axes.get_xlim()
     draw = axes.vlines if upright else axes.hlines
     inside = [(max(low, limits[0]), min(high, limits[1])) for low, high in intervals]
-    low, high = _coordinates(inside, 2)
-    draw(places, low, high, linewidth=1.2, **style)
+    draw(places, *np.reshape(inside, (-1, 2)).T, linewidth=1.2, **style)
     for place, interval, seen in zip(places, intervals, inside, strict=True):
         for whole, end, arrow in zip(interval, seen, "v^" if upright else "<>", strict=True):
             if end != whole:
@@ -494,11 +491,6 @@ def _widened(limits: _Range, ends: Iterable[float], most: float) -> _Range:
     # marks stand off the edges
     inside = [end + 0.05 * (end - middle) for end in ends if math.isfinite(end)]
     return max(min([low, *inside]), low - room), min(max([high, *inside]), high + room)
-
-
-def _coordinates(points: Sequence[tuple[float, ...]], count: int) -> list[list[float]]:
-    """Return all x, all y and so on."""
-    return [[point[i] for point in points] for i in range(count)]
 
 
 def _label(axes: Axes, x_label: str, y_label: str) -> None:

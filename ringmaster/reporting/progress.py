@@ -44,10 +44,6 @@ class RateMeter:
         elif view.state:
             self._samples = deque((time + now - self._last, n) for time, n in self._samples)
         self._last = now
-        self._sample(now, count)
-        return self._estimate(now, count, *view.span)
-
-    def _sample(self, now: float, count: int) -> None:
         samples = self._samples
         last_time, last_count = samples[-1]
         if count != last_count and now - last_time >= _SPACING:
@@ -57,9 +53,8 @@ class RateMeter:
             if now - time < WINDOW or count - earlier < LEAST_GAMES:
                 break
             samples.popleft()
-
-    def _estimate(self, now: float, count: int, done: int, total: int | None) -> RateEstimate:
-        time, earlier = self._samples[0]
+        time, earlier = samples[0]
+        done, total = view.span
         rate = (count - earlier) / (now - time) if now > time and count > earlier else None
         if total is not None and done >= total:
             return RateEstimate(rate, 0.0)

@@ -243,7 +243,6 @@ def make_display(
     *,
     errors: TextIO,
     log_games: bool = False,
-    clock: Clock = time.monotonic,
     environ: Mapping[str, str] = os.environ,
 ) -> Display:
     """Return a quiet display, one that redraws a terminal, or one that prints plain lines.
@@ -255,12 +254,11 @@ def make_display(
     if _is_screen(stream) and environ.get("TERM", "") not in ("", "dumb", "unknown"):
         return TerminalDisplay(
             stream,
-            clock=clock,
             # a line of an engine would spoil the drawing
             errors=None if _is_screen(errors) else errors,
             colours=not environ.get("NO_COLOR"),
         )
-    return PlainDisplay(stream, errors, log_games=log_games, clock=clock)
+    return PlainDisplay(stream, errors, log_games=log_games)
 
 
 def _is_screen(stream: TextIO) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,6 +31,8 @@ class Records:
 
     Collected files are read once, for the first game without a file of its own; the last record
     with an id counts.
+
+    count  number of games in `each` that have a record or should have one
     """
 
     def __init__(
@@ -47,6 +49,26 @@ class Records:
         pending = () if store is None else store.pending()
         self._waiting = {(each.game_id, each.attempt): each.text for each in pending}
         self._places: dict[bytes, tuple[Path, int, int]] | None = None
+        self.count = self._missing = 0
+
+    def each(self, games: Iterable[Game]) -> Iterator[tuple[Game, bytes]]:
+        """Yield games with their records; count missing ones.  Raises StoreError."""
+        for game in games:
+            record = self.get(game)
+            # a void game without moves has no record
+            self.count += not game.is_void or record is not None
+            if record is None:
+                self._missing += not game.is_void
+            elif text := record.removeprefix(b"\xef\xbb\xbf").rstrip():
+                yield game, text
+
+    def missing(self) -> list[str]:
+        """Return a note on missing records of `each`, [] for none."""
+        if not self._missing:
+            return []
+        existing = [path for path in self._files.values() if path.exists()]
+        places = " or ".join(map(str, [f"in {self._games}", *existing]))
+        return [f"{self._missing} of {self.count} game records are not {places} and were left out"]
 
     def get(self, game: Game) -> bytes | None:
         """Return the record of a game, None without one.  Raises StoreError."""
@@ -63,20 +85,20 @@ class Records:
         except OSError as error:
             raise StoreError(f"cannot read {path}: {error.strerror}") from error
 
-    @property
-    def folders(self) -> str:
-        """The places of records of counted games, in words."""
-        existing = [path for path in self._files.values() if path.exists()]
-        return " or ".join(map(str, [f"in {self._games}", *existing]))
-
     def _from_collected(self, game_id: str) -> bytes | None:
         path = self._games
         try:
             if self._places is None:
                 self._places = {}
                 for suffix, path in self._files.items():
-                    if path.exists():
-                        self._places.update(self._places_in(path, suffix))
+                    if not path.exists():
+                        continue
+                    with path.open("rb") as file:
+                        size = os.fstat(file.fileno()).st_size
+                        # the first record may lack its beginning
+                        start = 0 if self._tail is None else max(0, size - self._tail)
+                        for id, at, end in _collected_places(file, suffix, start):
+                            self._places[id] = path, at, end - at
             place = self._places.get(game_id.encode())
             if place is None:
                 return None
@@ -85,14 +107,6 @@ class Records:
                 return os.pread(file.fileno(), size, start)
         except OSError as error:
             raise StoreError(f"cannot read {path}: {error.strerror}") from error
-
-    def _places_in(self, path: Path, suffix: str) -> dict[bytes, tuple[Path, int, int]]:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            # the first record may lack its beginning
-            start = 0 if self._tail is None else max(0, size - self._tail)
-            places = _collected_places(file, suffix, start)
-            return {id: (path, start, end - start) for id, start, end in places}
 
 
 def _collected_places(file: BinaryIO, suffix: str, start: int) -> Iterator[tuple[bytes, int, int]]:

@@ -123,9 +123,8 @@ class Results:
         self.candidates: list[dict[str, Any]] = self._data.get("candidates", [])
 
     def _read(self, store: Store) -> None:
-        counts = store.counts()
         # every result is counted or void, and no result is ever deleted
-        self._last = sum(counts)
+        self._last = sum(store.counts())
         runs = store.runs()
         self._started = runs[0].started if runs else None
         self.runs = [

@@ -82,25 +82,18 @@ def _count(minimum: int = 1, maximum: int = 10**9) -> Callable[[Option], int]:
     return lambda option: integer(option.single(), option.name, minimum, maximum)
 
 
-def _is_given(option: Option) -> bool:
-    return True
-
-
 #: Options with a value that depends on no other option.
 _VALUES: dict[str, Callable[[Option], Any]] = {
+    **dict.fromkeys(("-noswap", "-recover", "-reverse", "-tbignore50"), lambda option: True),
     "-concurrency": _count(maximum=10**6),
     "-event": lambda option: " ".join(option.values),
     "-games": _count(),
     "-maxmoves": _count(0, 10**6),
-    "-noswap": _is_given,
     "-output": lambda option: option.mapping(("format",)).get("format") != "cutechess",
-    "-recover": _is_given,
     "-report": lambda option: option.mapping(("penta",)).get("penta") != "false",
-    "-reverse": _is_given,
     "-rounds": _count(),
     "-seeds": _count(0, 10**6),
     "-srand": _count(0, 2**63),
-    "-tbignore50": _is_given,
     "-tbpieces": _count(3, 32),
 }
 #: The order of settings in the control file.

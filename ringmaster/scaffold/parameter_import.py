@@ -18,7 +18,7 @@ import msgspec
 from ringmaster.control.python_text import Call, Code
 from ringmaster.errors import ParameterFileError, UsageError, shown
 from ringmaster.model.time_control import number as number_text
-from ringmaster.parameter_files.entries import Entry, ParameterFile, arguments, plain
+from ringmaster.parameter_files.entries import Entry, ParameterFile, arguments
 from ringmaster.parameter_files.formats import read_file, recognised
 from ringmaster.parameter_files.tables import ROUNDING, rounded_otherwise
 from ringmaster.parameter_files.text import Text, number
@@ -236,17 +236,9 @@ def _add_clop(file: ParameterFile, match: Match) -> None:
     """Add parameters and settings of a .clop file to a match, for clop_tuner."""
     match.type_name = "clop_tuner"
     match.settings["opponent"] = add_placeholder(match, "opponent")
+    used = ("min", "max", "integer", "scale")
     match.settings["parameters"] = [
-        Call(
-            "Parameter",
-            (entry.code,),
-            {
-                "min": plain(entry.minimum),
-                "max": plain(entry.maximum),
-                **({"integer": True} if entry.integer else {}),
-                **({"scale": "log"} if entry.scale == "log" else {}),
-            },
-        )
+        Call("Parameter", (entry.code,), {k: v for k, v in arguments(entry).items() if k in used})
         for entry in file.entries
     ]
     for name, *values in file.others:

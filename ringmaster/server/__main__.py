@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ringmaster.errors import RingmasterError
-from ringmaster.server.serving import serve
+from ringmaster.server.app import serve
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The routes of the live page.
+"""The live page: its routes, its server, its end.
 
 Every address begins with a secret token, and the host of a request must be a loopback name: a
 page of another site can neither read nor guess anything.  Requests change nothing, unless the
@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import os
+import secrets
+import signal
+import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
+import uvicorn
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,12 +32,17 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ringmaster.errors import RingmasterError
-from ringmaster.reporting.page import LiveOptions, render_index, render_page
+from ringmaster.errors import RingmasterError, UsageError
+from ringmaster.reporting.page import render_index, render_page
 from ringmaster.server.watched import Watched, changed
+from ringmaster.storage.paths import OutputPaths
 
 #: Seconds between two looks at the files.
 PERIOD = 0.5
+#: Added to the niceness of the run's processes: engines come first.
+_NICENESS = 5
+#: Seconds at the end for readers to take what was sent to them.
+_PATIENCE = 3.0
 _MISSING = "there is no such page\n"
 _HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 _STATIC = Path(__file__).parent / "static"
@@ -45,42 +57,18 @@ _HEADERS = {
 }
 
 
-class Mail:
-    """Changed parts that one reader has not read yet: the latest of each, however slow it is."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, Any] = {}
-        self._ended = False
-        self._news = asyncio.Event()
-
-    def put(self, parts: Mapping[str, Any]) -> None:
-        """Add changed parts."""
-        self._parts.update(parts)
-        self._news.set()
-
-    def end(self) -> None:
-        """Let `take` return None after the last parts."""
-        self._ended = True
-        self._news.set()
-
-    async def take(self) -> dict[str, Any] | None:
-        """Return the changed parts as soon as there are any, None at the end."""
-        await self._news.wait()
-        parts, self._parts = self._parts, {}
-        if not self._ended:
-            self._news.clear()
-        return parts or None
-
-
 class Hub:
     """Looks at one competition while somebody watches it, and tells them what has changed."""
 
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
-        self._mails: set[Mail] = set()
+        self._readers = 0
         self._task: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._parts: dict[str, Any] = {}
+        #: Set and replaced at each change of the parts, and at the end.
+        self._news = asyncio.Event()
+        self._ended = False
         self._seen: dict[str, str] = {}
         self._stamp: object = None
         self._live_stamp: object = None
@@ -96,19 +84,28 @@ class Hub:
         return await asyncio.shield(asyncio.create_task(locked()))
 
     async def events(self) -> AsyncIterator[dict[str, str]]:
-        """Yield the parts, then changed parts as they come, until the server ends."""
-        mail = Mail()
-        self._mails.add(mail)
-        if self._parts:
-            mail.put(self._parts)
+        """Yield the parts, then changed parts, until the server ends.
+
+        A slow reader gets the latest version of each.
+        """
+        sent: dict[str, Any] = {}
+        self._readers += 1
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
         try:
-            while (parts := await mail.take()) is not None:
-                yield {"data": msgspec.json.encode(parts).decode()}
+            while True:
+                news = self._news
+                parts = {k: part for k, part in self._parts.items() if sent.get(k) is not part}
+                if parts:
+                    sent |= parts
+                    yield {"data": msgspec.json.encode(parts).decode()}
+                elif self._ended:
+                    return
+                else:
+                    await news.wait()
         finally:
-            self._mails.discard(mail)
-            if not self._mails and self._task is not None:
+            self._readers -= 1
+            if not self._readers and self._task is not None:
                 self._task.cancel()
 
     async def _look(self) -> None:
@@ -130,18 +127,21 @@ class Hub:
         fresh = changed(fresh, self._seen)
         if fresh:
             self._parts |= fresh
-            for mail in self._mails:
-                mail.put(fresh)
+            self._tell()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
 
     async def last_look(self) -> None:
         """Tell the last changes, and end all events."""
-        if self._mails:
+        if self._readers:
             assert self._task is not None
             self._task.cancel()
             self.watched.hurry()
             await self._send_changes()
-        for mail in self._mails:
-            mail.end()
+        self._ended = True
+        self._tell()
 
 
 class Site:
@@ -214,8 +214,9 @@ class Site:
         # buttons above boards, which come and go
         html = _text("control.html") if self._control is not None else ""
         html += _text("live.html")
-        options = LiveOptions("events", html, (_text("live.js"),), (_text("live.css"),))
-        return HTMLResponse(render_page(page, options))
+        scripts, styles = (_text("live.js"),), (_text("live.css"),)
+        text = render_page(page, events="events", html=html, scripts=scripts, styles=styles)
+        return HTMLResponse(text)
 
     async def _events(self, request: Request) -> Response:
         return EventSourceResponse(self._hub(request).events(), ping=15)
@@ -274,3 +275,92 @@ class _Guard:
 
 def _text(name: str) -> str:
     return (_STATIC / name).read_text(encoding="utf-8")
+
+
+def serve(
+    place: Path,
+    port: int,
+    announce: Callable[[str], None],
+    *,
+    control: Callable[[Path, str], None] | None = None,
+    until_eof: bool = False,
+    safe: bool = False,
+) -> None:
+    """Serve a control file, or a folder of them, on the loopback interface until a signal.
+
+    port      0 for any
+    announce  receives the address, with its token
+    control   called with a control file and a command; None: read-only
+    until_eof whether to end with standard input, too: with the process at its other end
+    safe      whether control files are evaluated in safe mode
+
+    Raises UsageError for a place without control files, RingmasterError for a port in use.
+    """
+    if not place.is_dir() and not place.is_file():
+        raise UsageError(f"there is no control file or folder {place}")
+    if place.is_file():
+        OutputPaths(place)  # refuses the name of an output file
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        # who reads the address may use it at once
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise RingmasterError(f"cannot serve on port {port}: {error.strerror}") from error
+    token = secrets.token_urlsafe(16)
+    site = Site(place, token, control=control, safe=safe)
+    config = uvicorn.Config(
+        site.app(),
+        # a run's terminal shows the run
+        log_level="critical" if until_eof else "warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+    )
+    server = _Server(config, site)
+    with suppress(OSError):
+        os.nice(_NICENESS)
+    announce(f"http://127.0.0.1:{listener.getsockname()[1]}/{token}/")
+    with listener:
+        asyncio.run(server.serve_until(listener, until_eof))
+
+
+class _Server(uvicorn.Server):
+    """A server that sends the last changes before it ends."""
+
+    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+        super().__init__(config)
+        self._site = site
+        self._ending: asyncio.Task[None] | None = None
+
+    async def serve_until(self, listener: socket.socket, until_eof: bool) -> None:
+        """Serve until a signal; with `until_eof`, also until standard input ends."""
+        if until_eof:
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read_end)
+        await self.serve(sockets=[listener])
+
+    def _read_end(self) -> None:
+        if not os.read(sys.stdin.fileno(), 4096):
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            self.handle_exit(signal.SIGTERM, None)
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """End softly at the first signal, at once at the second."""
+        if self._ending is None:
+            loop = asyncio.get_running_loop()
+            self._ending = loop.create_task(self._end())
+        else:
+            self.should_exit = self.force_exit = True
+
+    async def _end(self) -> None:
+        await self._site.end()
+        self.should_exit = True
+        # a browser that is suspended takes nothing
+        await asyncio.sleep(_PATIENCE)
+        self.force_exit = True
+        # from Python 3.12 on, the listener waits for every connection to close
+        for connection in tuple(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()

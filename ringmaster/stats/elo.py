@@ -128,11 +128,15 @@ def elo_of_score(score: float) -> float:
     return 400 * math.log10(score / (1 - score)) + 0.0
 
 
-def _from_counts(counts: Sequence[int], games: int) -> EloEstimate:
-    """Return the estimate from 3 counts of games or 5 counts of pairs, worst to best."""
+def from_counts(counts: Sequence[int]) -> EloEstimate:
+    """Return the estimate from results, counted from worst to best.
+
+    counts  of games (3), or of pairs with 0, ½, 1, 1½, 2 points (5)
+    """
+    count, games = sum(counts), _games(counts)
     if games == 0:
         return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
-    count, mean = sum(counts), _moment(counts, 0.0, 1)
+    mean = _moment(counts, 0.0, 1)
     variance = _moment(counts, mean, 2)
     deviation = math.sqrt(variance / count)
     if count < FEWEST or (deviation == 0 and 0 < mean < 1):
@@ -215,15 +219,11 @@ def _beta_quantile(a: float, b: float, share: float) -> float:
 
 def from_games(wins: int, draws: int, losses: int) -> EloEstimate:
     """Return the estimate of independent games."""
-    return _from_counts((losses, draws, wins), wins + draws + losses)
+    return from_counts((losses, draws, wins))
 
 
-def from_pairs(counts: Sequence[int]) -> EloEstimate:
-    """Return the estimate from pairs.
-
-    counts  of pairs with 0, ½, 1, 1½, 2 points
-    """
-    return _from_counts(counts, 2 * sum(counts))
+def _games(counts: Sequence[int]) -> int:
+    return sum(counts) * (2 if len(counts) == 5 else 1)
 
 
 def _moment(counts: Sequence[int], centre: float, power: int) -> float:
@@ -233,12 +233,12 @@ def _moment(counts: Sequence[int], centre: float, power: int) -> float:
     return total / sum(counts)
 
 
-def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
-    """Return normalised Elo from 3 counts of games or 5 counts of pairs, worst to best.
+def normalized(counts: Sequence[int]) -> NormalizedElo:
+    """Return normalised Elo (Van den Bergh, "Normalized Elo"); `counts` are as in `from_counts`.
 
     The mean of a pair has 1/√2 of a game's standard deviation.
     """
-    count = sum(counts)
+    count, games = sum(counts), _games(counts)
     if count < FEWEST or max(counts) == count:
         return NormalizedElo(0.0, math.inf, games)
     mean = _moment(counts, 0.0, 1)
@@ -250,16 +250,6 @@ def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
     variance = max(0.0, 1 - t * skewness + t * t * (kurtosis - 1) / 4) / count
     scale = NELO / math.sqrt(2 if len(counts) == 5 else 1)
     return NormalizedElo(t * scale, Z95 * math.sqrt(variance) * scale, games)
-
-
-def normalized_from_games(wins: int, draws: int, losses: int) -> NormalizedElo:
-    """Return the normalised Elo of independent games (Van den Bergh, "Normalized Elo")."""
-    return _normalized((losses, draws, wins), wins + draws + losses)
-
-
-def normalized_from_pairs(counts: Sequence[int]) -> NormalizedElo:
-    """Return the normalised Elo of pairs, counted as for `from_pairs`."""
-    return _normalized(counts, 2 * sum(counts))
 
 
 def pairs_ratio(counts: Sequence[int]) -> float | None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
 
 import msgspec
 
@@ -40,7 +39,7 @@ class Rating(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Ratings(Sequence[Rating]):
+class Ratings:
     """Ratings of players numbered from 0.
 
     covariance  of the ratings relative to the average, Elo²; None when the results do not show
@@ -53,12 +52,11 @@ class Ratings(Sequence[Rating]):
     covariance: tuple[tuple[float, ...], ...] | None
     prior: int = 0
 
-    @overload
-    def __getitem__(self, index: int) -> Rating: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Rating]: ...
-    def __getitem__(self, index: int | slice) -> Rating | Sequence[Rating]:
+    def __getitem__(self, index: int) -> Rating:
         return self.ratings[index]
+
+    def __iter__(self) -> Iterator[Rating]:
+        return iter(self.ratings)
 
     def __len__(self) -> int:
         return len(self.ratings)

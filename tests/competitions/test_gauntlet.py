@@ -93,7 +93,7 @@ def test_elo_over_the_field_is_that_of_all_pairs_together() -> None:
     tournament = chess(["a"], ["x", "y"], rounds=6)
     # pairs of 1½, 1, ½ and 2, 1½, 1 points
     play(tournament, Av1="wdwldl", Av2="wwwddd")
-    expected = elo.from_pairs([0, 1, 2, 2, 1])
+    expected = elo.from_counts([0, 1, 2, 2, 1])
     (challenger,) = tournament.summary().data()["challengers"]
     assert challenger == {
         "code": "a",

@@ -20,7 +20,7 @@ from ringmaster.competitions.verdicts import MatchResult, leader_verdict, matche
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
-from ringmaster.stats.elo import EloEstimate, from_games, from_pairs
+from ringmaster.stats.elo import EloEstimate, from_counts, from_games
 from ringmaster.stats.sprt import Sprt
 from tests.competitions.golden import check_golden
 from tests.competitions.settings_of import AGAINST_OPPONENT, call, drawn, make, void, won
@@ -186,7 +186,7 @@ MATCHES = [
 def test_eight_wins_in_four_pairs_decide_nothing_and_seven_and_a_half_do_neither() -> None:
     for counts, score in (([0, 0, 0, 0, 4], "8-0"), ([0, 0, 0, 1, 3], "7.5-0.5")):
         points = float(score.partition("-")[0])
-        match = MatchResult(("a", "b"), from_pairs(counts), points, 8, 8, 8, True)
+        match = MatchResult(("a", "b"), from_counts(counts), points, 8, 8, 8, True)
         assert match.sentence() == f"not decided: a v b {score}, after 8 games; no Elo interval"
 
 

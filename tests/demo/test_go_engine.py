@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ringmaster.demo.console import Option
 from ringmaster.demo.go_engine import WEIGHTS, GoEngine
-from ringmaster.games.go_rules import StrictGoGame
+from ringmaster.games.go import StrictGoGame
 from tests.demo.scripted import ScriptedConsole
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from ringmaster.errors import DataFileError
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.registry import FORMATS
-from ringmaster.formats.shogi_games import csa_games, kif_games
-from ringmaster.formats.shogi_records import write_csa, write_kif
+from ringmaster.formats.shogi_records import csa_games, kif_games, write_csa, write_kif
 from ringmaster.formats.source import Source
 from ringmaster.games.sfen import normalise_sfen
 from tests.formats.shogi_records import (

@@ -150,7 +150,7 @@ def _shogi(format: str) -> list[bytes]:
 
 def _features(suffix: str) -> Callable[[bytes, Path], None]:
     def read(data: bytes, folder: Path) -> None:
-        from ringmaster.datasets.feature_tables import Wanted, read_table
+        from ringmaster.datasets.feature_set import Wanted, read_table
 
         path = folder / f"features{suffix}"
         path.write_bytes(data)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Game
-from ringmaster.games.go import GoGame, format_vertex
-from ringmaster.games.go_rules import StrictGoGame, new_go_game
+from ringmaster.games.go import GoGame, StrictGoGame, format_vertex, new_go_game
 from tests.contracts.game_contract import GameContract
 
 RULES: list[dict[str, Any]] = [

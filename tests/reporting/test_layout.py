@@ -269,7 +269,7 @@ def test_hostile_lines_are_harmless() -> None:
     evil = "\x1b[2Jx\ny\u202e"
     view = DisplayView(
         heading=evil,
-        progress=Progress(0, 1, label=evil, phase=evil, warnings=(evil,)),
+        progress=Progress(0, 1, label=evil, phase=evil),
         started=0.0,
         description=evil,
         report=Report((Text((evil,)),)),

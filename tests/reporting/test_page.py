@@ -36,7 +36,6 @@ from ringmaster.model.report import (
 from ringmaster.reporting.page import (
     CopyText,
     GameRow,
-    LiveOptions,
     Page,
     groups_data,
     render_page,
@@ -152,8 +151,10 @@ def test_page_loads_nothing_and_its_policy_allows_only_its_own_scripts_and_style
 
 
 def test_live_page_may_ask_its_own_server_and_has_the_servers_script() -> None:
-    live = LiveOptions("events", "<p id=mine></p>", ("let mine;",), (".mine {}",))
-    document = Document(render_page(page(), live))
+    text = render_page(
+        page(), events="events", html="<p id=mine></p>", scripts=["let mine;"], styles=[".mine {}"]
+    )
+    document = Document(text)
     assert "connect-src 'self'" in document.policy
     assert document.data["events"] == "events"
     assert ("script", "", "let mine;") in document.inline

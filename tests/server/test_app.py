@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ringmaster.errors import RingmasterError
-from ringmaster.server.app import Hub, Mail, Site
+from ringmaster.server.app import Hub, Site
 from ringmaster.server.watched import Watched
 from tests.recorded import recorded, ticket, won, write
 
@@ -169,17 +169,37 @@ def test_command_reaches_the_run_only_from_its_own_page(
     assert commands == [("event.ctl", "stop")]
 
 
-def test_slow_reader_gets_the_latest_parts_once() -> None:
-    async def read() -> list[dict[str, Any] | None]:
-        mail = Mail()
-        for number in range(3):
-            mail.put({"facts": number, "verdict": "v"})
-        first = await mail.take()
-        mail.put({"facts": 3})
-        mail.end()
-        return [first, await mail.take(), await mail.take()]
+class Counted(Watched):
+    """A competition with another number of facts at each look, up to 3."""
 
-    assert asyncio.run(read()) == [{"facts": 2, "verdict": "v"}, {"facts": 3}, None]
+    number = 0
+
+    def stamp(self) -> tuple[object, ...]:
+        self.number = min(self.number + 1, 3)
+        return (self.number,)
+
+    def parts(self) -> dict[str, Any]:
+        return {"facts": self.number, "verdict": "v"}
+
+
+def test_slow_reader_gets_the_latest_parts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.server.app.PERIOD", 0)
+    watched = Counted(write(tmp_path))
+
+    async def read() -> list[Any]:
+        hub = Hub(watched)
+        events = hub.events()
+        first = await anext(events)
+        while watched.number < 3:
+            await asyncio.sleep(0.001)
+        await hub.last_look()
+        return [json.loads(event["data"]) for event in (first, *[event async for event in events])]
+
+    first, *others = asyncio.run(read())
+    assert first == {"facts": 1, "verdict": "v", "live": []}
+    assert others == [{"facts": 3}]
 
 
 def test_reader_that_leaves_keeps_the_lock_until_its_work_has_ended(tmp_path: Path) -> None:

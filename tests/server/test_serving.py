@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from ringmaster.errors import UsageError
-from ringmaster.server.serving import serve
+from ringmaster.server.app import serve
 from tests.recorded import write
 
 # a reader takes nothing, and gets more than fits between two processes
 _SERVER = """
 import asyncio, sys
-from ringmaster.server import app, serving
+from ringmaster.server import app
 
 async def flood(hub):
     while True:
@@ -24,8 +24,8 @@ async def flood(hub):
         await asyncio.sleep(0)
 
 app.Hub.events = flood
-serving._PATIENCE = 0.1
-serving.serve(serving.Path(sys.argv[1]), 0, lambda url: print(url, flush=True), until_eof=True)
+app._PATIENCE = 0.1
+app.serve(app.Path(sys.argv[1]), 0, lambda url: print(url, flush=True), until_eof=True)
 """
 
 

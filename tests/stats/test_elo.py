@@ -15,11 +15,10 @@ from ringmaster.stats import elo
 from ringmaster.stats.elo import (
     Z95,
     elo_of_score,
+    from_counts,
     from_games,
-    from_pairs,
     holm,
-    normalized_from_games,
-    normalized_from_pairs,
+    normalized,
     pairs_ratio,
     probability,
     share_ends,
@@ -59,17 +58,17 @@ def test_no_result_shows_more_than_a_clean_sweep(a: int, b: int, c: int, d: int)
     rounding = 1e-6
     assert result.low <= sweep.low + rounding
     assert result.los <= sweep.los + rounding
-    sweep = from_pairs([0, 0, 0, 0, a + b + c + d])
-    assert from_pairs([c, 0, d, b, a]).low <= sweep.low + rounding
+    sweep = from_counts([0, 0, 0, 0, a + b + c + d])
+    assert from_counts([c, 0, d, b, a]).low <= sweep.low + rounding
 
 
 def test_interval_of_a_few_wins_that_includes_0_is_not_told() -> None:
-    assert str(from_pairs([0, 0, 0, 0, 5])) == "Elo not known (too few games, or all alike)"
-    assert str(from_pairs([0, 0, 0, 0, 6])) == "at least +28 Elo (95 %), LOS 98 %"
+    assert str(from_counts([0, 0, 0, 0, 5])) == "Elo not known (too few games, or all alike)"
+    assert str(from_counts([0, 0, 0, 0, 6])) == "at least +28 Elo (95 %), LOS 98 %"
 
 
 def test_few_games_and_draws_alone_have_no_bounds() -> None:
-    for few in (from_games(3, 0, 0), from_games(0, 20, 0), from_pairs([0, 0, 20, 0, 0])):
+    for few in (from_games(3, 0, 0), from_games(0, 20, 0), from_counts([0, 0, 20, 0, 0])):
         assert not few.known
         assert few.los == 0.5
         assert str(few) == "Elo not known (too few games, or all alike)"
@@ -108,7 +107,7 @@ def test_share_of_points_has_its_interval(points: float, games: int, text: str) 
 
 @given(st.lists(st.integers(0, 50), min_size=5, max_size=5))
 def test_exchanging_the_players_negates_the_estimate(counts: list[int]) -> None:
-    one, other = from_pairs(counts), from_pairs(counts[::-1])
+    one, other = from_counts(counts), from_counts(counts[::-1])
     assert one.elo == pytest.approx(-other.elo)
     assert one.los == pytest.approx(1 - other.los)
 
@@ -122,13 +121,13 @@ def test_interval_holds_the_estimate(wins: int, draws: int, losses: int) -> None
 def test_normalised_elo_of_equal_players_without_draws_is_elo() -> None:
     """Near equality (s − ½)/σ = 2(s − ½), and Elo is 1600/ln 10·(s − ½)."""
     games = (5010, 0, 4990)
-    assert normalized_from_games(*games).nelo == pytest.approx(from_games(*games).elo, rel=1e-3)
-    assert normalized_from_games(*games).error == pytest.approx(from_games(*games).error, rel=1e-3)
+    assert normalized(games[::-1]).nelo == pytest.approx(from_games(*games).elo, rel=1e-3)
+    assert normalized(games[::-1]).error == pytest.approx(from_games(*games).error, rel=1e-3)
 
 
 def test_draws_make_normalised_elo_larger_than_elo() -> None:
     # score 0.55, variance of a game 0.0725
-    estimate = normalized_from_games(20, 70, 10)
+    estimate = normalized((10, 70, 20))
     assert estimate.nelo == pytest.approx(0.05 / math.sqrt(0.0725) * 800 / math.log(10))
 
 
@@ -136,8 +135,8 @@ def test_independent_games_give_the_same_normalised_elo_in_pairs() -> None:
     w, d, l = 0.3, 0.5, 0.2  # noqa: E741
     n = 100_000
     pairs = [round(n * p) for p in (l * l, 2 * l * d, 2 * l * w + d * d, 2 * d * w, w * w)]
-    one = normalized_from_pairs(pairs)
-    other = normalized_from_games(round(2 * n * w), round(2 * n * d), round(2 * n * l))
+    one = normalized(pairs)
+    other = normalized((round(2 * n * l), round(2 * n * d), round(2 * n * w)))
     assert one.nelo == pytest.approx(other.nelo, rel=1e-6)
     # the variance of t itself differs a little: pairs are nearer to a normal distribution
     assert one.error == pytest.approx(other.error, rel=0.01)
@@ -146,7 +145,7 @@ def test_independent_games_give_the_same_normalised_elo_in_pairs() -> None:
 def test_error_of_normalised_elo_agrees_with_repeated_matches() -> None:
     rng = np.random.default_rng(4)
     chances = [0.02, 0.08, 0.3, 0.4, 0.2]
-    estimate = [normalized_from_pairs(rng.multinomial(400, chances).tolist()) for _ in range(4000)]
+    estimate = [normalized(rng.multinomial(400, chances).tolist()) for _ in range(4000)]
     deviation = float(np.std([f.nelo for f in estimate]))
     assert np.mean([f.error for f in estimate]) / 1.96 == pytest.approx(deviation, rel=0.03)
 
@@ -183,7 +182,7 @@ def openings_model(elo: float, biases: list[float]) -> tuple[list[float], list[f
 def test_variance_by_pairs_is_that_of_the_openings_model(biases: list[float]) -> None:
     n = 10**7
     games, pairs, variance = openings_model(20, biases)
-    estimate = from_pairs([round(n * p) for p in pairs])
+    estimate = from_counts([round(n * p) for p in pairs])
     mean = sum(i / 4 * p for i, p in enumerate(pairs))
     # a pair's mean score has a quarter of its points' variance
     deviation = math.sqrt(variance / 4 / n)
@@ -200,14 +199,14 @@ def test_ratio_of_pairs_ignores_even_pairs() -> None:
 
 
 def test_equal_results_have_no_normalised_elo() -> None:
-    for estimate in (normalized_from_games(0, 90, 0), normalized_from_pairs([0, 0, 0, 0, 9])):
+    for estimate in (normalized((0, 90, 0)), normalized([0, 0, 0, 0, 9])):
         assert math.isinf(estimate.error)
         assert str(estimate) == "nElo not known"
 
 
 @given(st.lists(st.integers(0, 1000), min_size=5, max_size=5))
 def test_exchanging_the_players_negates_normalised_elo(counts: list[int]) -> None:
-    one, other = normalized_from_pairs(counts), normalized_from_pairs(counts[::-1])
+    one, other = normalized(counts), normalized(counts[::-1])
     assert one.nelo == pytest.approx(-other.nelo, abs=1e-9)
     assert one.error == pytest.approx(other.error)
     assert math.isfinite(one.nelo)
@@ -248,7 +247,7 @@ def chance_to_decide(number: int, shares: list[float]) -> float:
         sum(
             times
             for few, times in counts.items()
-            if (from_pairs(few) if len(few) == 5 else from_games(few[2], few[1], few[0])).sign
+            if (from_counts(few) if len(few) == 5 else from_games(few[2], few[1], few[0])).sign
         )
         / 1000
     )

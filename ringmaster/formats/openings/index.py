@@ -172,7 +172,7 @@ class OpeningFile:
             text = source.decode(line, data).strip()
             place = f"{self._name}:{line}"
             try:
-                return _read_line(text, self._notation, self._begin, self._plies, place)
+                return self._read_line(text, self._notation, place)
             except ValueError as error:
                 raise ValueError(f"{error}: {shown(text, _QUOTED)}") from None
         is_text = self._format.name not in _PACKED
@@ -184,6 +184,42 @@ class OpeningFile:
         _check_goes_on(position)
         place = f"{self._name}:{line}" if is_text else f"{self._name}#{number + 1}"
         return Opening(fen=position.position(), source=place)
+
+    def _read_line(self, line: str, notation: Notation, source: str) -> Opening:
+        """Return the opening of a line.
+
+        The operations `hmvc`, `fmvn`, `id` and `eco` of an EPD are used; labels are ignored.
+
+        Raises ValueError for an illegal line, or one that ends the game.
+        """
+        first, *_ = line.split(None, 1)
+        if first in ("position", "startpos", "fen") or (" moves " in line and '"' not in line):
+            return self._read_moves(line, notation, source)
+        fen, operations = notation.position(line)
+        game = self._begin(fen)
+        _check_goes_on(game)
+        names = filter(None, (operations.get("eco"), operations.get("id")))
+        return Opening(fen=game.position(), source=source, name=" ".join(names))
+
+    def _read_moves(self, line: str, notation: Notation, source: str) -> Opening:
+        words = line.split()
+        if words[0] == "position":
+            del words[0]
+        at = words.index("moves") if "moves" in words else len(words)
+        place, moves = words[:at], words[at + 1 :]
+        if not place:
+            raise ValueError(
+                "there is no position before the moves: expected startpos or a position"
+            )
+        fen = None
+        if place[0] != "startpos":
+            fen, _ = notation.position(" ".join(place[place[0] == "fen" :]))
+        elif len(place) > 1:
+            raise ValueError(f"after startpos comes {shown(place[1])}, not moves")
+        game = self._begin(fen)
+        fen = None if fen is None else game.position()
+        _play_line(game, moves[: self._plies])
+        return Opening(fen=fen, moves=tuple(game.moves), source=source)
 
     def _opening_of(self, game: RecordedGame) -> Opening:
         number = f"game {game.number}"
@@ -199,49 +235,6 @@ class OpeningFile:
             source=f"{self._name}#{game.number}",
             name=game.opening,
         )
-
-
-# single openings
-
-
-def _read_line(
-    line: str, notation: Notation, begin: Begin, plies: int | None, source: str
-) -> Opening:
-    """Return the opening of a line.
-
-    The operations `hmvc`, `fmvn`, `id` and `eco` of an EPD are used; labels are ignored.
-
-    Raises ValueError for an illegal line, or one that ends the game.
-    """
-    first, *_ = line.split(None, 1)
-    if first in ("position", "startpos", "fen") or (" moves " in line and '"' not in line):
-        return _read_moves(line, notation, begin, plies, source)
-    fen, operations = notation.position(line)
-    game = begin(fen)
-    _check_goes_on(game)
-    names = filter(None, (operations.get("eco"), operations.get("id")))
-    return Opening(fen=game.position(), source=source, name=" ".join(names))
-
-
-def _read_moves(
-    line: str, notation: Notation, begin: Begin, plies: int | None, source: str
-) -> Opening:
-    words = line.split()
-    if words[0] == "position":
-        del words[0]
-    at = words.index("moves") if "moves" in words else len(words)
-    place, moves = words[:at], words[at + 1 :]
-    if not place:
-        raise ValueError("there is no position before the moves: expected startpos or a position")
-    fen = None
-    if place[0] != "startpos":
-        fen, _ = notation.position(" ".join(place[place[0] == "fen" :]))
-    elif len(place) > 1:
-        raise ValueError(f"after startpos comes {shown(place[1])}, not moves")
-    game = begin(fen)
-    fen = None if fen is None else game.position()
-    _play_line(game, moves if plies is None else moves[:plies])
-    return Opening(fen=fen, moves=tuple(game.moves), source=source)
 
 
 def _play_line(game: Game, moves: Sequence[str]) -> None:
@@ -318,7 +311,7 @@ def _pgn(data: bytes) -> Spans:
 
 def _shogi(name: str, data: bytes) -> Spans:
     """Yield games as the reader finds them."""
-    from ringmaster.formats.shogi_games import game_texts
+    from ringmaster.formats.shogi_records import game_texts
 
     texts = game_texts(Source("", "shogi", data=data), is_csa=name == "csa")
     begins = [0, *(match.end() for match in re.finditer(b"\n", data))]

@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ringmaster.model.report import RIGHT, ChartGroup, Report, Table
+from ringmaster.model.report import RIGHT, Band, Chart, ChartGroup, Report, Series, Table, Whiskers
 from ringmaster.reporting.tables import aligned_texts
 from ringmaster.reporting.text import LINE_LIMIT, lines_of, sanitise
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-
-import math
-from functools import partial
-
-from ringmaster.model.report import Band, Chart, Series, Whiskers
 
 #: Files of the page, in their order.
 _SCRIPTS = (
@@ -113,42 +108,39 @@ class Page(msgspec.Struct, frozen=True):
     generated: str = ""
 
 
-class LiveOptions(msgspec.Struct, frozen=True):
-    """Additions of a server to the page.
+def render_page(
+    page: Page,
+    *,
+    events: str = "",
+    html: str = "",
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+) -> str:
+    """Return the whole document, self-contained except for the events of a live page.
 
     events   URL of server-sent events: each message has `render_parts` as JSON
     html     trusted markup below the headline
     scripts  further scripts, after the page's own
     styles   further styles
     """
-
-    events: str = ""
-    html: str = ""
-    scripts: tuple[str, ...] = ()
-    styles: tuple[str, ...] = ()
-
-
-def render_page(page: Page, live: LiveOptions | None = None) -> str:
-    """Return the whole document, self-contained except for the events of a live page."""
     from markupsafe import Markup
 
-    options = live or LiveOptions()
-    scripts = [*_files(_SCRIPTS), *options.scripts]
-    styles = [*_files(_STYLES), *options.styles]
+    scripts = [*_files(_SCRIPTS), *scripts]
+    styles = [*_files(_STYLES), *styles]
     parts = render_parts(page)
-    data = {"parts": parts, "events": options.events}
+    data = {"parts": parts, "events": events}
     # the text of an element must equal the hashed one: no line ends are changed
     return (
         _environment()
         .get_template("page.html")
         .render(
             page=page,
-            policy=content_policy(scripts, styles, connect=bool(options.events)),
+            policy=content_policy(scripts, styles, connect=bool(events)),
             scripts=map(Markup, scripts),
             styles=map(Markup, styles),
             data=Markup(script_json(data)),
-            live=Markup(options.html),
-            is_live=bool(options.events),
+            live=Markup(html),
+            is_live=bool(events),
             main=Markup(parts["main"]),
             conditions=Markup(parts["conditions"]),
         )
@@ -223,8 +215,7 @@ def _encodable(data: Any) -> Any:
 
 @cache
 def _files(names: tuple[str, ...]) -> tuple[str, ...]:
-    paths = [_STATIC / name for name in names]
-    return tuple(path.read_text(encoding="utf-8") for path in paths if path.exists())
+    return tuple((_STATIC / name).read_text(encoding="utf-8") for name in names)
 
 
 @cache

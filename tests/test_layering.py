@@ -80,7 +80,7 @@ BUDGET = {
     "server": 616,
     "stats": 929,
     "storage": 3367,
-    "tuners": 7635,
+    "tuners": 7625,
 }
 
 

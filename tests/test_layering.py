@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2661,
     "commands": 2394,
-    "competitions": 17240,
+    "competitions": 17230,
     "control": 4176,
     "datasets": 2220,
     "demo": 1388,

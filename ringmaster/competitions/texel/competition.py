@@ -41,13 +41,7 @@ from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.parameter_binding import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import Tune
-from ringmaster.errors import (
-    DataFileError,
-    SettingError,
-    StateRefused,
-    UsageError,
-    counted,
-)
+from ringmaster.errors import DataFileError, SettingError, StateRefused, UsageError, counted
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.players import Player

@@ -24,11 +24,7 @@ from ringmaster.competitions.tuning.candidates import (
     candidate_seat,
 )
 from ringmaster.competitions.tuning.parameter_binding import CandidateParameter, spread
-from ringmaster.competitions.tuning.parameter_settings import (
-    SCALE,
-    ValuesByCode,
-    check_unchanged,
-)
+from ringmaster.competitions.tuning.parameter_settings import SCALE, ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, counted

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2661,
     "commands": 2394,
-    "competitions": 17230,
+    "competitions": 17222,
     "control": 4176,
     "datasets": 2220,
     "demo": 1388,

@@ -138,10 +138,10 @@ class TexelCompetition(Tune):
         super().verify(games)
 
     def prepare(self) -> list[SettingError]:
-        self._load_openings()
+        failures = super().prepare()
         if not self._verifying:
             self._prepare_positions()
-        return self._function_failures()
+        return failures
 
     def _prepare_positions(self) -> None:
         assert self.positions_file is not None
@@ -309,7 +309,7 @@ class TexelCompetition(Tune):
             self.tuning.state.optimiser = self.tuning.optimiser.state()
         if self.tuning.sweep is not None:
             self.tuning.state.sweep = self.tuning.sweep.state()
-        self.tuning.state.matches = self.closing.state()
+        self.tuning.state.matches = self.closing.matches
         state: dict[str, Any] = msgspec.to_builtins(self.tuning.state)
         return state
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -494,16 +494,10 @@ class ClosingMatches:
         matchup = self.current(standing)
         return self.nothing(standing) if matchup is None else matchup.complete()
 
-    # state
-
-    def state(self) -> list[dict[str, Any]]:
-        data: list[dict[str, Any]] = msgspec.to_builtins(self.matches)
-        return data
-
-    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        self.matches = msgspec.convert(state, list[Match])
+    def restore(self, matches: list[Match]) -> None:
+        self.matches = matches
         self._matchups.clear()
-        for match in self.matches:
+        for match in matches:
             self._append_matchup(match)
 
     # reports

@@ -41,6 +41,7 @@ from ringmaster.competitions.tuning.closing_match import (
     DEFAULT,
     VERIFY,
     ClosingMatches,
+    Match,
     Standing,
     VerifySettings,
 )
@@ -164,10 +165,10 @@ class Tune(Competition):
         self._binding.player("", self.start_values)
         self.closing = ClosingMatches(self, self._binding.player, counted, default_match)
 
-    def _load_openings(self) -> None:
-        """Load the openings of the tune and of the closing match.  Raises DataFileError."""
+    def prepare(self) -> list[SettingError]:
         self.unverified += self.book.load(self.say)
         self.unverified += self.closing.prepare(self.say)
+        return self._function_failures()
 
     # values and players
 
@@ -477,11 +478,11 @@ class GameTuneState(msgspec.Struct, kw_only=True):
     """The part of the state that all these types have.
 
     tallies  games of the tune by its two players and time control, as `tally_of` does
-    matches  closing matches, as `ClosingMatches` stores them
+    matches  closing matches
     """
 
     tallies: dict[str, Tally] = {}
-    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    matches: list[Match] = []
 
 
 class GameTune(Tune):
@@ -501,10 +502,6 @@ class GameTune(Tune):
         self._opponent_cycle = weighted_cycle(self._weights)
 
     # before the games
-
-    def prepare(self) -> list[SettingError]:
-        self._load_openings()
-        return self._function_failures()
 
     def _warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
@@ -654,7 +651,7 @@ class GameTune(Tune):
     # state
 
     def state(self) -> dict[str, Any]:
-        self._state.matches = self.closing.state()
+        self._state.matches = self.closing.matches
         state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
         return state
 

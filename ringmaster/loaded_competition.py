@@ -19,7 +19,7 @@ import msgspec
 from ringmaster.competitions import KINDS, competition_class, type_names
 from ringmaster.competitions.competition import Competition, Setup
 from ringmaster.competitions.game_settings import check_files
-from ringmaster.competitions.tuning.function_probes import contradictions
+from ringmaster.competitions.tuning.parameter_binding import contradictions
 from ringmaster.conditions import ReportedConditions
 from ringmaster.control.builds import Builds, competition_files
 from ringmaster.control.changes import (
@@ -374,7 +374,7 @@ class LoadedCompetition:
         places: dict[SettingPath, Any] = {
             (*player, "options"): own,
             ("options",): values["options"],
-            **{("matchups", i, "options"): m.arguments.get("options") for i, m in matchups},
+            **{("matchups", i, "options"): m.get("options") for i, m in matchups},
         }
         place = next((p for p, options in places.items() if name in (options or ())), None)
         return (*(place or (*player, "options")), name)

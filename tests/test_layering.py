@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2661,
     "commands": 2394,
-    "competitions": 17443,
+    "competitions": 17222,
     "control": 4176,
     "datasets": 2194,
     "demo": 1388,
@@ -80,7 +80,7 @@ BUDGET = {
     "server": 593,
     "stats": 917,
     "storage": 3367,
-    "tuners": 7635,
+    "tuners": 7625,
 }
 
 

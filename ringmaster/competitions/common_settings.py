@@ -420,10 +420,8 @@ def find_player(values: Mapping[str, Any], code: Any, path: SettingPath) -> Play
         raise SettingError(
             path, f"there is no player {shown(code)}", nearest(str(code), known) if known else ""
         )
-    try:
+    with placed("players", code):
         return players[code].with_defaults(values)
-    except SettingError as error:
-        raise error.under("players", code) from None
 
 
 #: Settings of every competition type, without `competition_type` itself.
@@ -454,6 +452,15 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
     Setting("players", DictOf(Identifier(), PLAYER), "The engines, by player code."),
     Setting("seed", Integer(), "Seed of every random decision.", 0, change="refused"),
 )
+
+
+@contextmanager
+def placed(*path: str | int) -> Iterator[None]:
+    """Put the errors of a part of the settings at its path."""
+    try:
+        yield
+    except SettingError as error:
+        raise error.under(*path) from None
 
 
 @contextmanager

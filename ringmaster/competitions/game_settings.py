@@ -101,38 +101,6 @@ TABLEBASES = CallOf(
     shorthand=True,
 )
 
-#: Part of the settings of a single game.
-ADJUDICATION_SETTINGS: tuple[Setting, ...] = (
-    optional(
-        "move_limit_result",
-        OneOf("draw", "unknown"),
-        "Result of a game at the move limit; by default a draw in chess and shogi, and unknown "
-        "in Go.",
-    ),
-    optional(
-        "draw_adjudication",
-        DRAW_ADJUDICATION,
-        "Declare a draw after a series of level scores of both engines.",
-    ),
-    optional(
-        "resign_adjudication",
-        RESIGN_ADJUDICATION,
-        "Declare a game lost after a series of losing scores of one engine.",
-    ),
-    optional(
-        "tablebases",
-        TABLEBASES,
-        "End a game of chess or Chess960 as soon as Syzygy tablebases give its result.",
-    ),
-    Setting(
-        "record_info",
-        ListOf(OneOf(*RECORD_INFO)),
-        "Further data of each move in game records, beside score, depth and time.",
-        (),
-    ),
-    flag("record_times", "Write the time of each move in the comments of game records.", True),
-)
-
 
 def check_adjudication(settings: GameSettings) -> None:
     """Raise SettingError for adjudication that the game or variant does not support."""
@@ -233,7 +201,34 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "standard",
     ),
     optional("openings", OPENINGS, "Start positions."),
-    *ADJUDICATION_SETTINGS,
+    optional(
+        "move_limit_result",
+        OneOf("draw", "unknown"),
+        "Result of a game at the move limit; by default a draw in chess and shogi, and unknown "
+        "in Go.",
+    ),
+    optional(
+        "draw_adjudication",
+        DRAW_ADJUDICATION,
+        "Declare a draw after a series of level scores of both engines.",
+    ),
+    optional(
+        "resign_adjudication",
+        RESIGN_ADJUDICATION,
+        "Declare a game lost after a series of losing scores of one engine.",
+    ),
+    optional(
+        "tablebases",
+        TABLEBASES,
+        "End a game of chess or Chess960 as soon as Syzygy tablebases give its result.",
+    ),
+    Setting(
+        "record_info",
+        ListOf(OneOf(*RECORD_INFO)),
+        "Further data of each move in game records, beside score, depth and time.",
+        (),
+    ),
+    flag("record_times", "Write the time of each move in the comments of game records.", True),
 )
 
 #: Formats of game records by game, the default first.

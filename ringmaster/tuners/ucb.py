@@ -206,21 +206,19 @@ class Ucb:
         *,
         flying: bool = True,
         initial: tuple[int, float] | None = None,
-        games: int = 1,
     ) -> None:
         """Learn the result of a game: 1, ½ or 0 for the candidate.
 
         flying   whether the game is counted as in progress
         initial  see `resume`
-        games    number of games that the points are of
         """
         self.grow(path, initial)
         if flying:
             self._count(path, -1)
-        self.games += games
+        self.games += 1
         self.points += points
         for family, child in self._families(path):
-            family.games[child] += games
+            family.games[child] += 1
             family.wins[child] += points
             family.refresh(child, self.virtual)
 

@@ -189,7 +189,7 @@ ROUNDS: list[RoundScores] = [
 def test_buchholz_leaves_out_the_least_of_the_opponents() -> None:
     points = {code: score_of(code, "abcd", ROUNDS).points for code in "abcd"}
     assert points == {"a": 2.5, "b": 2, "c": 1.5, "d": 0}
-    buchholz = {code: score_of(code, "abcd", ROUNDS).buchholz for code in "abcd"}
+    buchholz = {code: score_of(code, "abcd", ROUNDS).buchholz_cut_1 for code in "abcd"}
     assert buchholz == {"a": 2 + 1.5, "b": 2.5 + 1.5, "c": 2.5 + 2, "d": 2.5 + 2}
 
 
@@ -204,22 +204,22 @@ def test_bye_counts_as_an_opponent_of_the_same_points() -> None:
         round_scores("ac 0-1", "b bye 1"),
     ]
     score = score_of("c", "abc", rounds)
-    assert (score.points, score.buchholz, score.sonneborn_berger) == (2, 2, 2 + 1)
+    assert (score.points, score.buchholz_cut_1, score.sonneborn_berger) == (2, 2, 2 + 1)
 
 
 def test_round_that_one_was_not_in_counts_as_an_opponent_without_points() -> None:
     rounds: list[RoundScores] = [round_scores("ab 1-0"), round_scores("ac 1-0", "b bye 1")]
     score = score_of("c", "abc", rounds)
-    assert (score.buchholz, score.sonneborn_berger) == (2, 0)
+    assert (score.buchholz_cut_1, score.sonneborn_berger) == (2, 0)
 
 
 def test_direct_encounter_breaks_the_last_ties() -> None:
     # everybody has one point of three, and everything else is alike, too
     rounds: list[RoundScores] = [round_scores("ab 1-0", "cd 1-0"), round_scores("ad 0-1", "bc 1-0")]
     table = ranking("abcd", rounds)
-    assert {(s.points, s.buchholz, s.sonneborn_berger) for s in table} == {(1, 1, 1)}
+    assert {(s.points, s.buchholz_cut_1, s.sonneborn_berger) for s in table} == {(1, 1, 1)}
     # a and c have not met: nothing is known
-    assert [(s.place, s.direct) for s in table] == [(1, None)] * 4
+    assert [(s.place, s.direct_encounter) for s in table] == [(1, None)] * 4
     two: list[RoundScores] = [
         round_scores("ab 0-1", "cd 0-1"),
         round_scores("ac 1-0", "bd 0-1"),
@@ -227,7 +227,7 @@ def test_direct_encounter_breaks_the_last_ties() -> None:
     ]
     # a, b and c have a win each against one another
     assert order("abcd", two) == [("d", 1), ("a", 2), ("b", 2), ("c", 2)]
-    assert [score.direct for score in ranking("abcd", two)] == [None, 1, 1, 1]
+    assert [score.direct_encounter for score in ranking("abcd", two)] == [None, 1, 1, 1]
 
 
 def test_winner_of_the_game_between_two_is_before_the_other() -> None:
@@ -238,9 +238,9 @@ def test_winner_of_the_game_between_two_is_before_the_other() -> None:
     ]
     for codes in ("abcd", "dcba"):
         a, b = score_of("a", codes, rounds), score_of("b", codes, rounds)
-        assert (a.points, a.buchholz, a.sonneborn_berger) == (1.5, 3.5, 2)
-        assert (b.points, b.buchholz, b.sonneborn_berger) == (1.5, 3.5, 2)
-        assert (a.direct, b.direct) == (0, 1)
+        assert (a.points, a.buchholz_cut_1, a.sonneborn_berger) == (1.5, 3.5, 2)
+        assert (b.points, b.buchholz_cut_1, b.sonneborn_berger) == (1.5, 3.5, 2)
+        assert (a.direct_encounter, b.direct_encounter) == (0, 1)
         assert order(codes, rounds) == [("d", 1), ("b", 2), ("a", 3), ("c", 4)]
 
 

@@ -56,7 +56,7 @@ class OptunaTuner(ReportedTrials):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._set_player(self._definition, counted="trials")
+        self._set_player(counted="trials")
         if not self._accepts(self.space.start()):
             raise SettingError(
                 ("constraint",), "it refuses the start values", "start values that it allows"

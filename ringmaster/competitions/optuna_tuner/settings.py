@@ -13,10 +13,8 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS
-from ringmaster.competitions.setting_types import optional
-from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
+from ringmaster.competitions.setting_types import one_of, optional
+from ringmaster.competitions.tuning.closing_match import PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import (
     ON_SCALE,
@@ -26,7 +24,7 @@ from ringmaster.competitions.tuning.parameter_settings import (
     checked_parameter,
     wrong_argument,
 )
-from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
+from ringmaster.competitions.tuning.player_tune import tune_settings
 from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import OptionValue
@@ -37,11 +35,9 @@ from ringmaster.model.settings import (
     DictOf,
     Float,
     Function,
-    Identifier,
     Integer,
     ListOf,
     Maybe,
-    OneOf,
     Scalar,
     Setting,
     SettingPath,
@@ -247,18 +243,12 @@ def space_of(parameters: Sequence[SearchedParameter]) -> Space:
     return Space(tuple(dimensions))
 
 
-OPTUNA_SETTINGS: tuple[Setting, ...] = (
-    *COMMON_SETTINGS,
-    *TUNE_GAME_SETTINGS,
-    Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
-    Setting(
-        "parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune.", change="refused"
-    ),
-    Setting(
+OPTUNA_SETTINGS = tune_settings(
+    PARAMETER,
+    one_of(
         "sampler",
-        OneOf(*SAMPLERS),
+        SAMPLERS,
         "Optuna's sampler, which proposes the candidates; a new one proposes the next trial.",
-        "tpe",
     ),
     Setting(
         "number_of_trials",
@@ -293,8 +283,7 @@ OPTUNA_SETTINGS: tuple[Setting, ...] = (
         ),
         "Function that refuses candidates by returning False; others are drawn instead.",
     ),
-    MAKE_CANDIDATE,
-    optional("verify", VERIFY, "The closing match."),
+    change="refused",
 )
 
 

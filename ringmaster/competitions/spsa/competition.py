@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -75,7 +75,7 @@ class SpsaCompetition(ReportedTune):
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self.pairing = values["pairing"]
-        self._set_player(self._definition, counted="iterations")
+        self._set_player(counted="iterations")
         #: The learning settings of the control file.
         self._learning = LearningSettings.of(values)
         tune = make_tune(TuneHistory.begin(self._learning), values["estimate"])
@@ -308,10 +308,7 @@ class SpsaCompetition(ReportedTune):
         done, games = self._state.iterations, counted(self._games, "game")
         return f"iteration {done:,} of {self.iterations:,}, {games}"
 
-    def _course_of_tune(self) -> Callable[[History], Trajectory]:
-        return self._trajectory
-
-    def _trajectory(self, games: History) -> Trajectory:
+    def _course(self, games: History) -> Trajectory:
         """Return θ after every iteration, in order of completion.
 
         A fresh tuner learns from all games so far under the settings of their time.

@@ -8,16 +8,10 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from ringmaster.competitions.common_settings import (
-    COMMON_SETTINGS,
-    TIME_CONTROL,
-    check_player,
-    contradiction,
-)
-from ringmaster.competitions.setting_types import optional
+from ringmaster.competitions.common_settings import TIME_CONTROL, check_player, contradiction
+from ringmaster.competitions.setting_types import flag, one_of, optional
 from ringmaster.competitions.spsa.methods import DEFAULTS
-from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY, PairedGames
+from ringmaster.competitions.tuning.closing_match import PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
@@ -26,20 +20,17 @@ from ringmaster.competitions.tuning.parameter_settings import (
     ON_SCALE,
     build_parameter,
 )
-from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
+from ringmaster.competitions.tuning.player_tune import tune_settings
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import PROTOCOL_OF_GAME, Player
 from ringmaster.model.settings import (
     INVALID,
-    Boolean,
     CallOf,
     Context,
     DictOf,
     Float,
-    Identifier,
     Integer,
-    ListOf,
     OneOf,
     Setting,
     SettingPath,
@@ -61,12 +52,10 @@ PARAMETER = CallOf(
             "last one is c_end.",
         ),
         optional("comment", String(), "Comment in parameter files.", change="report"),
-        Setting(
+        flag(
             "not_used",
-            Boolean(),
             "Keep it for parameter files only, neither tuned nor sent to engines: "
             "``[[NOT USED]]`` in a ``.params``.",
-            False,
         ),
     ),
     build_parameter,
@@ -115,11 +104,8 @@ class _TimeControls(DictOf):
         return dict(sorted(weights.items(), key=lambda item: astuple(TimeControl.parse(item[0]))))
 
 
-SPSA_SETTINGS: tuple[Setting, ...] = (
-    *COMMON_SETTINGS,
-    *TUNE_GAME_SETTINGS,
-    Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
-    Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
+SPSA_SETTINGS = tune_settings(
+    PARAMETER,
     optional(
         "number_of_games",
         PairedGames(minimum=2, maximum=10**9),
@@ -136,11 +122,10 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         _TimeControls(_CONTROL_TEXT, _Weight(minimum=1e-9, maximum=1e9)),
         "Clocks of both sides with weights, instead of other limits: each iteration draws one.",
     ),
-    Setting(
+    one_of(
         "pairing",
-        OneOf("self_play", "reference"),
+        ("self_play", "reference"),
         "Whether the two sides of an iteration play each other, or both play the opponent.",
-        "self_play",
         change="refused",
     ),
     optional(
@@ -150,11 +135,10 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "dictionary of code to weight.",
         change="refused",
     ),
-    Setting(
+    one_of(
         "method",
-        OneOf("adaptive", "classic", "constant", "blog", "weather_factory"),
+        ("adaptive", "classic", "constant", "blog", "weather_factory"),
         "The method, which chooses the perturbations and learns from results.",
-        "adaptive",
     ),
     optional(
         "alpha",
@@ -190,19 +174,17 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         "before clipping and rounding; by default realised.  Not for "
         '"adaptive".',
     ),
-    Setting(
+    one_of(
         "rounding",
-        OneOf("stochastic", "nearest"),
+        ("stochastic", "nearest"),
         "Rounding of integer parameters: with the same random number for both sides, or "
         "each side to the nearest integer.",
-        "stochastic",
     ),
-    Setting(
+    one_of(
         "estimate",
-        OneOf("auto", "last", "mean"),
+        ("auto", "last", "mean"),
         "The estimate: chosen by the method or a drift test, the last θ, or the mean of θ over "
         "the last half.",
-        "auto",
         change="report",
     ),
     optional(
@@ -236,8 +218,6 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         Float(above=0, maximum=1e6),
         'Of "weather_factory": factor of the perturbation; by default 1.',
     ),
-    MAKE_CANDIDATE,
-    optional("verify", VERIFY, "The closing match."),
 )
 
 

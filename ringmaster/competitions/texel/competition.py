@@ -7,14 +7,13 @@ values may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import LIMIT_NAMES, find_player, noting
+from ringmaster.competitions.common_settings import LIMIT_NAMES, PlayerDefinition, noting
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
-from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.texel.evaluations import (
     Evaluations,
@@ -39,19 +38,12 @@ from ringmaster.competitions.texel.state import (
 )
 from ringmaster.competitions.texel.tuning import Tuning, make_optimiser
 from ringmaster.competitions.tuning.closing_match import Standing
-from ringmaster.competitions.tuning.function_probes import contradictions
+from ringmaster.competitions.tuning.parameter_binding import contradictions
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import Tune
-from ringmaster.errors import (
-    DataFileError,
-    SettingError,
-    SettingErrors,
-    StateRefused,
-    UsageError,
-    counted,
-)
+from ringmaster.errors import DataFileError, SettingError, StateRefused, UsageError, counted
 from ringmaster.model.canonical import canonical
-from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Progress, Table, Text
 from ringmaster.model.results import EvaluationResult, Result
@@ -67,35 +59,17 @@ class TexelCompetition(Tune):
     type_name: ClassVar[str] = "texel"
     table: ClassVar[tuple[Setting, ...]] = TEXEL_SETTINGS
     unit: ClassVar[str] = "jobs"
+    _reference: Reference | None = None
+    #: Whether nothing limits the moves of the tuned player.
+    _unlimited = False
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        errors: list[SettingError] = []
-        with noting(errors):
-            self.settings = make_game_settings(self._game, values)
-        with noting(errors):
-            definition = find_player(values, values["player"], ("player",))
-            dynamic = values["make_candidate"] is not None
-            self._unlimited = not (definition.has_limits or dynamic)
-            if values["verify"] is not None and not self._can_play:
-                problem, remedy = _NO_LIMIT.format(values["player"]), f"{_LIMITS} in Verify(…)"
-                errors.append(SettingError(("verify",), problem, remedy))
-        with noting(errors):
-            values["score"].for_game(self._game)
-        self._reference: Reference | None = None
-        with noting(errors):
-            self._reference = Reference.of(values)
-        with noting(errors):
-            values["positions"].quiet_score.for_game(self._game)
-        errors += [*check_codes(self.parameters), *wrong_settings(values)]
-        if errors:
-            raise SettingErrors(errors)
-        definition = with_limit(definition)
-        self._set_player(definition, counted="passes")
+        self._set_player(counted="passes")
         # players of make_candidate are compared when they have played
         engine = canonical({"options": values["options"]})
-        if not dynamic:
-            engine = scoring_arguments(definition.make(values["player"], self._game))
+        if values["make_candidate"] is None:
+            engine = scoring_arguments(self._definition.make(values["player"], self._game))
         reference = self._reference
         self._settings = TuneSettings.of(
             values, engine, None if reference is None else reference.settings
@@ -112,6 +86,23 @@ class TexelCompetition(Tune):
         self._evaluations = Evaluations(self.tuning, reference, self._player_with, moves)
         # reports wrong arguments before positions are read
         make_optimiser(values, state, Shards(1, 0))
+
+    def _tuned_player(self) -> PlayerDefinition:
+        definition = super()._tuned_player()
+        self._unlimited = not definition.has_limits and self.values["make_candidate"] is None
+        return with_limit(definition)
+
+    def _wrong_settings(self) -> list[SettingError]:
+        values, errors = self.values, []
+        if values["verify"] is not None and not self._can_play:
+            problem, remedy = _NO_LIMIT.format(values["player"]), f"{_LIMITS} in Verify(…)"
+            errors.append(SettingError(("verify",), problem, remedy))
+        for score in (values["score"], values["positions"].quiet_score):
+            with noting(errors):
+                score.for_game(self._game)
+        with noting(errors):
+            self._reference = Reference.of(values)
+        return [*errors, *check_codes(self.parameters), *wrong_settings(values)]
 
     def _played(self, values: ValuesByCode) -> ValuesByCode:
         """Return values of all parameters as engines receive them."""
@@ -147,10 +138,10 @@ class TexelCompetition(Tune):
         super().verify(games)
 
     def prepare(self) -> list[SettingError]:
-        self._load_openings()
+        failures = super().prepare()
         if not self._verifying:
             self._prepare_positions()
-        return self._function_failures()
+        return failures
 
     def _prepare_positions(self) -> None:
         assert self.positions_file is not None
@@ -225,18 +216,19 @@ class TexelCompetition(Tune):
             return {}
         return {"the closing match": self.closing.openings() or self.book.describe()}
 
-    def _check_jobs(self) -> list[CheckJob]:
-        if self._verifying:
-            return self.closing.check_jobs(self._standing())
+    def _samples_to_check(self) -> dict[str, ValuesByCode]:
         samples = {"start": self.start_values}
         for end in ("minimum", "maximum"):
             values = {p.code: p.played_value(getattr(p, end)) for p in self.tuning.tuned}
             samples[end] = {**self.start_values, **values}
-        jobs = self._candidate_checks(samples)
-        if self._reference is not None:
+        return samples
+
+    def _check_jobs(self) -> list[CheckJob]:
+        jobs = super()._check_jobs()
+        if self._reference is not None and not self._verifying:
             player = self._reference.player
             jobs.append(CheckJob(f"check-{player.code}", player, self.settings))
-        return jobs + self.closing.check_jobs(None)
+        return jobs
 
     def next_job(self) -> Task | None:
         state = self.tuning.state
@@ -317,7 +309,7 @@ class TexelCompetition(Tune):
             self.tuning.state.optimiser = self.tuning.optimiser.state()
         if self.tuning.sweep is not None:
             self.tuning.state.sweep = self.tuning.sweep.state()
-        self.tuning.state.matches = self.closing.state()
+        self.tuning.state.matches = self.closing.matches
         state: dict[str, Any] = msgspec.to_builtins(self.tuning.state)
         return state
 
@@ -341,9 +333,7 @@ class TexelCompetition(Tune):
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         state, was, now = self.tuning.state, self.tuning.state.settings, self._settings
         if self.tuning.optimiser is not None:
-            for ticket in outstanding:
-                if not is_of_closing_match(ticket):
-                    self._register_of_tune(ticket)
+            super().apply_edits(outstanding)
         edited = self._edited_functions(state)
         if was.reference != now.reference or "reference" in edited:
             self.tuning.forget_reference()
@@ -421,10 +411,6 @@ class TexelCompetition(Tune):
             self.tuning.state.shards, None, label="shards", phase=self._report().phase()
         )
 
-    @property
-    def _games(self) -> int:
-        return 0
-
     def _work_done(self) -> str:
         state = self.tuning.state
         if state.improvement is not None:
@@ -442,9 +428,6 @@ class TexelCompetition(Tune):
 
     def _describe_of_tune(self, ticket: Ticket) -> Played:
         return Played((self.values["player"], self.values["player"]))
-
-    def _course_of_tune(self) -> Callable[[History], Trajectory]:
-        return self._course
 
     def _course(self, history: History) -> Trajectory:
         optimiser = self.tuning.optimiser

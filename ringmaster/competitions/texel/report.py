@@ -86,40 +86,35 @@ class TuneReport(msgspec.Struct, frozen=True):
     start: ValuesByCode
     engine_value: Callable[[int, float], Any]
 
-    def blocks(self, match: Sequence[Table | Text] = ()) -> list[Table | Text]:
-        """Return the report's blocks, with those of the closing match."""
+    def blocks(self, match: Sequence[Table | Text] = ()) -> Iterator[Table | Text]:
+        """Yield the report's blocks, with those of the closing match."""
         state = self.tuning.state
-        blocks: list[Table | Text] = []
         if not state.told:
-            blocks.append(Text(tuple(self.plan() or ("the positions have not been read yet",))))
+            yield Text(tuple(self.plan() or ("the positions have not been read yet",)))
         notes = []
         if self._intervals():
             notes.append("95 %: interval of the best value, by game, within the bounds")
         if state.left:
             values = ", ".join(f"{code} {v:.6g}" for code, v in state.left.items())
             notes.append(f"removed parameters, last values: {values}")
-        blocks.append(self._parameters().table(self._title(), notes))
+        yield self._parameters().table(self._title(), notes)
         if state.improvement is not None:
-            blocks.append(Text((state.improvement.text(),)))
+            yield Text((state.improvement.text(),))
         if state.comparison is not None:
-            blocks.append(
-                _comparison(state.comparison, kind_of_error(self.tuning.settings["loss"]))
-            )
+            yield _comparison(state.comparison, kind_of_error(self.tuning.settings["loss"]))
         if self._moves is not None:
-            blocks.append(self._moves.table(self.tuning.settings["move_accuracy"]))
-        blocks += match
+            yield self._moves.table(self.tuning.settings["move_accuracy"])
+        yield from match
         if state.told:
-            blocks.append(self._course_table(MOST_STEPS))
-        blocks += map(_own_table, self._own_tables())
-        blocks += self._entropies()
-        blocks.append(Text(tuple(self._facts())))
-        return blocks
+            yield self._course_table(MOST_STEPS)
+        yield from map(_own_table, self._own_tables())
+        yield from self._entropies()
+        yield Text(tuple(self._facts()))
 
-    def short(self) -> list[Table | Text]:
-        blocks: list[Table | Text] = [self._parameters().table(self._title(), live=True)]
+    def short(self) -> Iterator[Table | Text]:
+        yield self._parameters().table(self._title(), live=True)
         if self.tuning.state.told:
-            blocks.append(self._course_table(LATEST))
-        return blocks
+            yield self._course_table(LATEST)
 
     def plan(self) -> list[str]:
         """Return the plan of the tune, shown before the first result."""

@@ -9,17 +9,14 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.setting_types import Choice, OneOrMore, Word, flag, one_of, optional
-from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.tuning.closing_match_settings import VERIFY
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
     ON_SCALE,
     build_parameter,
 )
-from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
+from ringmaster.competitions.tuning.player_tune import tune_settings
 from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
 from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.jobs import ScoreKind
@@ -559,11 +556,8 @@ SWEEP = CallOf(
 _SCALE = Word(Float(minimum=1, maximum=MOST_CENTIPAWNS), "fit")
 
 #: Every setting of the type.
-TEXEL_SETTINGS: tuple[Setting, ...] = (
-    *COMMON_SETTINGS,
-    *TUNE_GAME_SETTINGS,
-    Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
-    Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
+TEXEL_SETTINGS = tune_settings(
+    PARAMETER,
     optional("anchor", String(), "Code of a parameter whose value is kept, to fix the scale."),
     optional(
         "groups",
@@ -621,8 +615,6 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "Test set on which the best moves of the start and the tuned values are compared with a "
         "teacher's, after the tune.",
     ),
-    MAKE_CANDIDATE,
-    optional("verify", VERIFY, "The closing match."),
 )
 
 

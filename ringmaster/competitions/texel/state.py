@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.result_lines import VoidKinds
+from ringmaster.competitions.tuning.closing_match import Match
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, changed_arguments
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import Ticket
@@ -269,7 +270,7 @@ class TexelState(msgspec.Struct):
     shards: int = 0
     positions: int = 0
     seconds: float = 0.0
-    matches: list[dict[str, Any]] = []
+    matches: list[Match] = []
     played: dict[str, list[list[Any]]] = {}
     features: str = ""
     moves: MoveTest | None = None

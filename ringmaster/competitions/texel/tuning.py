@@ -27,7 +27,7 @@ from ringmaster.competitions.texel.state import (
     is_reference,
     score_key,
 )
-from ringmaster.competitions.tuning.function_probes import spread
+from ringmaster.competitions.tuning.parameter_binding import spread
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import DataFileError, SettingError, counted
 from ringmaster.model.canonical import canonical

@@ -18,9 +18,8 @@ from ringmaster.stats.sprt import Sprt
 class Matchup(msgspec.Struct, kw_only=True, eq=False):
     """Two players with the settings and results of their games, and the games still to play.
 
-    players      the first moves first in games with even numbers
+    players      the first moves first in games with even numbers, and is tested
     given_name   name in the control file, None without one
-    codes        the players in the order of the settings; the first is tested
     limit        games to play, None for no limit
     alternating  whether games are played in pairs with both colours
     sprt         a test that ends the games: whether the first player is stronger
@@ -34,12 +33,15 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
     settings: GameSettings
     book: OpeningBook
     tally: Tally
-    codes: tuple[str, str]
     limit: int | None
     alternating: bool
     sprt: Sprt | None
-    open: set[int]
+    open: set[int] = msgspec.field(default_factory=set)
     closed: bool = False
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        return self.players[0].code, self.players[1].code
 
     @property
     def name(self) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import msgspec
-
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, settings_within
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, placed, settings_within
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of, optional
+from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings
@@ -22,7 +21,6 @@ from ringmaster.model.settings import (
     INHERITED,
     Boolean,
     CallOf,
-    Context,
     Identifier,
     Integer,
     ListOf,
@@ -49,29 +47,7 @@ MATCHUP_SETTINGS: tuple[Setting, ...] = (
 _TOP_LEVEL = frozenset({"game", *(setting.name for setting in MATCHUP_SETTINGS)})
 
 
-class MatchupDefinition(msgspec.Struct, frozen=True):
-    """A Matchup(…) of a control file.
-
-    arguments  the arguments other than players, id and name, without defaults
-    """
-
-    first: str
-    second: str
-    id: str | None
-    name: str | None
-    arguments: Mapping[str, Any]
-
-    def canonical(self) -> Mapping[str, Any]:
-        names = {"p1": self.first, "p2": self.second, "id": self.id, "name": self.name}
-        return {**names, **self.arguments}
-
-
-def _build_matchup(values: dict[str, Any], context: Context) -> MatchupDefinition:
-    arguments = {k: v for k, v in values.items() if v is not INHERITED}
-    first, second = arguments.pop("p1"), arguments.pop("p2")
-    return MatchupDefinition(first, second, arguments.pop("id"), arguments.pop("name"), arguments)
-
-
+#: Its value is a dictionary of the arguments without those of the top level.
 MATCHUP = CallOf(
     "Matchup",
     (
@@ -81,7 +57,7 @@ MATCHUP = CallOf(
         optional("name", String(), "Name in reports.", change="report"),
         *(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS),
     ),
-    _build_matchup,
+    lambda values, context: {k: v for k, v in values.items() if v is not INHERITED},
     positional=("p1", "p2"),
 )
 
@@ -107,14 +83,14 @@ class Playoff(Tournament):
         for i, definition in enumerate(values["matchups"]):
             with noting(errors):
                 self._add_matchup(i, definition)
-        codes = [code for d in values["matchups"] for code in (d.first, d.second)]
+        codes = [definition[name] for definition in values["matchups"] for name in ("p1", "p2")]
         errors += strangers(values, values["players"], dict.fromkeys(codes))
         if errors:
             raise SettingErrors(errors)
 
-    def _add_matchup(self, index: int, definition: MatchupDefinition) -> None:
+    def _add_matchup(self, index: int, definition: Mapping[str, Any]) -> None:
         place = ("matchups", index)
-        id = definition.id or str(index)
+        id = definition["id"] or str(index)
         if id.startswith(".") or len(id) > 50:
             raise SettingError(
                 (*place, "id"),
@@ -123,42 +99,37 @@ class Playoff(Tournament):
             )
         if id in self.matchups:
             raise SettingError((*place, "id"), f"matchup id {id!r} is used twice", "unique ids")
-        values = settings_within(self.values, definition.arguments)
+        values = settings_within(self.values, definition)
         try:
             settings = make_game_settings(self._game, values)
         except SettingError as error:
             name = error.path[0] if error.path else None
             # a value from the top level
-            if name in _TOP_LEVEL and name not in definition.arguments:
+            if name in _TOP_LEVEL and name not in definition:
                 raise
             raise error.under(*place) from None
-        try:
+        with placed(*place):
             number_of_games = limit_of(values, "number_of_games")
-        except SettingError as error:
-            raise error.under(*place) from None
         if is_endless(values, "number_of_games"):
             self._endless.add(id)
         alternating = values["alternating"]
         if alternating is None:
             alternating = self._game != "go" or values["openings"] is not None
-        self._add(
-            id,
-            definition.name,
-            (
-                self._player(definition.first, (*place, "p1"), values),
-                self._player(
-                    definition.second,
-                    (*place, "p2"),
-                    values,
-                    second_self=definition.first == definition.second,
-                ),
-            ),
-            settings,
-            values["openings"],
+        one, other = definition["p1"], definition["p2"]
+        first = self._player(one, (*place, "p1"), values)
+        second = self._player(other, (*place, "p2"), values, second_self=one == other)
+        matchup = Matchup(
+            id=id,
+            given_name=definition["name"],
+            players=(first, second),
+            settings=settings,
+            book=self._book(values["openings"], settings),
+            tally=Tally((first.code, second.code)),
+            limit=number_of_games,
             alternating=alternating,
-            number_of_games=number_of_games,
             sprt=values["sprt"],
         )
+        self._add(matchup)
 
     def _full_report(self) -> Report:
         report = super()._full_report()

@@ -14,6 +14,7 @@ from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of
 from ringmaster.competitions.tally import Tally, added_up
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, letters, ranked
 from ringmaster.competitions.tournaments.tournament import Tournament
@@ -61,6 +62,11 @@ ROUNDS_SETTING = ending_setting(
 EVEN_GAME_SETTINGS = tuple(s for s in GAME_SETTINGS if "handicap" not in s.name)
 
 
+def roster_settings(*own: Setting) -> tuple[Setting, ...]:
+    """Return the settings of a type with its own ones."""
+    return (*COMMON_SETTINGS, *EVEN_GAME_SETTINGS, *own, WITHDRAWN_SETTING, ANCHOR_SETTING)
+
+
 class RosterTournament(Tournament):
     """A tournament with `rosters`, and with the same settings for all games."""
 
@@ -101,16 +107,17 @@ class RosterTournament(Tournament):
         if first != second and {first, second} <= self.values["players"].keys():
             if is_endless(self.values, "rounds"):
                 self._endless.add(id)
-            self._add(
-                id,
-                None,
-                (self._player(first, self.rosters), self._player(second, self.rosters)),
-                self._even_settings,
-                self.values["openings"],
+            matchup = Matchup(
+                id=id,
+                players=(self._player(first, self.rosters), self._player(second, self.rosters)),
+                settings=self._even_settings,
+                book=self._book(self.values["openings"], self._even_settings),
+                tally=Tally((first, second)),
+                limit=games,
                 alternating=True,
-                number_of_games=games,
                 sprt=self.values.get("sprt"),
             )
+            self._add(matchup)
 
     def _leader_verdict(self, ranking: Sequence[tuple[int, str]]) -> str:
         """Return the verdict on a ranking of places and players."""
@@ -155,14 +162,10 @@ class AllPlayAll(RosterTournament):
 
     type_name: ClassVar[str] = "allplayall"
     rosters = ("competitors",)
-    table: ClassVar[tuple[Setting, ...]] = (
-        *COMMON_SETTINGS,
-        *EVEN_GAME_SETTINGS,
+    table: ClassVar[tuple[Setting, ...]] = roster_settings(
         roster("competitors", "Codes of the players that take part", minimum=2),
         ROUNDS_SETTING,
         SPRT_SETTING,
-        WITHDRAWN_SETTING,
-        ANCHOR_SETTING,
     )
 
     def _pair_all(self) -> None:
@@ -192,15 +195,11 @@ class Gauntlet(RosterTournament):
 
     type_name: ClassVar[str] = "gauntlet"
     rosters = ("challengers", "opponents")
-    table: ClassVar[tuple[Setting, ...]] = (
-        *COMMON_SETTINGS,
-        *EVEN_GAME_SETTINGS,
+    table: ClassVar[tuple[Setting, ...]] = roster_settings(
         roster("challengers", "Codes of the players under test"),
         roster("opponents", "Codes of the opponents of each challenger"),
         ROUNDS_SETTING,
         SPRT_SETTING,
-        WITHDRAWN_SETTING,
-        ANCHOR_SETTING,
     )
 
     @property

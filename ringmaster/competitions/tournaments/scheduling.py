@@ -97,25 +97,23 @@ def unit_of(ticket: Ticket) -> int:
     return unit
 
 
-class OpeningNumbers:
-    """Numbers of openings by encounter, of the latest game of each matchup."""
+class OpeningNumbers(msgspec.Struct):
+    """Numbers of openings by encounter.
 
-    def __init__(self, state: Mapping[str, object] | None = None) -> None:
-        self._last = msgspec.convert(state or {}, dict[str, Drawn])
+    last  the latest game of each matchup
+    """
 
-    def state(self) -> dict[str, object]:
-        state: dict[str, object] = msgspec.to_builtins(self._last)
-        return state
+    last: dict[str, Drawn] = {}
 
     def register(self, ticket: Ticket) -> None:
         """Register an issued game of this run or an earlier one."""
-        last = self._last.get(ticket["m"])
+        last = self.last.get(ticket["m"])
         if "n" in ticket and (last is None or ticket["i"] >= last.game):
-            self._last[ticket["m"]] = Drawn(ticket["i"], unit_of(ticket), ticket["n"])
+            self.last[ticket["m"]] = Drawn(ticket["i"], unit_of(ticket), ticket["n"])
 
     def of_pair(self, ticket: Ticket) -> int | None:
         """Return the opening's number of the first game of a ticket's pair."""
-        last = self._last.get(ticket["m"])
+        last = self.last.get(ticket["m"])
         return last.number if last is not None and last.unit == unit_of(ticket) else None
 
     def next(self, sharing: Iterable[tuple[str, int]]) -> int:
@@ -125,7 +123,7 @@ class OpeningNumbers:
         """
         number = 0
         for id, openings in sharing:
-            last = self._last.get(id)
+            last = self.last.get(id)
             number = max(number, openings, 0 if last is None else last.number + 1)
         return number
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.competition import Reaction
 from ringmaster.competitions.opening_settings import SAME_GAMES
 from ringmaster.competitions.result_lines import (
@@ -19,12 +18,11 @@ from ringmaster.competitions.result_lines import (
 from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.roster_tournaments import (
-    EVEN_GAME_SETTINGS,
     RosterTournament,
     roster,
+    roster_settings,
 )
-from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING
-from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, letters
+from ringmaster.competitions.tournaments.standings import letters
 from ringmaster.competitions.tournaments.swiss_rules import (
     Entrant,
     RoundScore,
@@ -63,9 +61,7 @@ class Swiss(RosterTournament):
 
     type_name: ClassVar[str] = "swiss"
     rosters = ("competitors",)
-    table: ClassVar[tuple[Setting, ...]] = (
-        *COMMON_SETTINGS,
-        *EVEN_GAME_SETTINGS,
+    table: ClassVar[tuple[Setting, ...]] = roster_settings(
         roster(
             "competitors",
             "Codes of the players that take part, the strongest first unless there are ``ratings``",
@@ -86,8 +82,6 @@ class Swiss(RosterTournament):
             "Elo of competitors before the tournament, by code, as the order of seeds.  "
             "Competitors without a rating come last.  A change takes effect in the next round.",
         ),
-        WITHDRAWN_SETTING,
-        ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -328,12 +322,7 @@ class Swiss(RosterTournament):
         )
         rows = [
             {
-                "place": score.place,
-                "code": score.code,
-                "points": score.points,
-                "buchholz_cut_1": score.buchholz,
-                "sonneborn_berger": score.sonneborn_berger,
-                "direct_encounter": score.direct,
+                **msgspec.structs.asdict(score),
                 **{name: result(scores.get(score.code)) for name, scores in rounds.items()},
             }
             for score in self._ranking()

@@ -173,16 +173,16 @@ class Score(msgspec.Struct, frozen=True):
     """A competitor's row in the table.
 
     place   from 1; equal for competitors that no tie-break separates
-    direct  points against the competitors that are level in all other respects; None
-            where there are none, or some have not met
+    direct_encounter  points against the competitors that are level in all other respects;
+            None where there are none, or some have not met
     """
 
     code: str
     place: int
     points: float
-    buchholz: float
+    buchholz_cut_1: float
     sonneborn_berger: float
-    direct: float | None = None
+    direct_encounter: float | None = None
 
 
 #: One round, by competitor.

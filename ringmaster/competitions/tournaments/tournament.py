@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, find_player
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player, placed
 from ringmaster.competitions.competition import (
     Competition,
     Contestant,
@@ -51,7 +51,6 @@ from ringmaster.model.players import SECOND_SELF, GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
-from ringmaster.stats.sprt import Sprt
 
 #: Most matchups on the live display without a test.
 _MOST_LIVE = 60
@@ -106,10 +105,8 @@ class Tournament(Competition):
         made = self._made.setdefault(code, [])
         player = next((p for d, p in made if d == definition), None)
         if player is None:
-            try:
+            with placed("players", code):
                 player = definition.make(code, self._game)
-            except SettingError as error:
-                raise error.under("players", code) from None
             made.append((definition, player))
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
@@ -119,38 +116,13 @@ class Tournament(Competition):
         book = OpeningBook(openings, game, self.values["seed"])
         return self._books.setdefault((openings, *rules), book)
 
-    def _add(
-        self,
-        id: str,
-        name: str | None,
-        players: tuple[Player, Player],
-        settings: GameSettings,
-        openings: OpeningsSettings | None,
-        *,
-        alternating: bool,
-        number_of_games: int | None,
-        sprt: Sprt | None = None,
-    ) -> None:
-        codes = players[0].code, players[1].code
-        matchup = Matchup(
-            id=id,
-            given_name=name,
-            players=players,
-            settings=settings,
-            book=self._book(openings, settings),
-            tally=Tally(codes),
-            codes=codes,
-            limit=number_of_games,
-            alternating=alternating,
-            sprt=sprt,
-            open=set(),
-            closed=any(base_code(code) in self._withdrawn for code in codes),
-        )
-        if sprt is not None:
+    def _add(self, matchup: Matchup) -> None:
+        matchup.closed = any(base_code(code) in self._withdrawn for code in matchup.codes)
+        if matchup.sprt is not None:
             # the test may end with the next result
             self.runs_ahead_from = 2
-        self.matchups[id] = matchup
-        self.tallies[id] = matchup.tally
+        self.matchups[matchup.id] = matchup
+        self.tallies[matchup.id] = matchup.tally
         matchup.tally.trial = matchup.new_sprt_progress()
 
     # before the first game
@@ -384,15 +356,16 @@ class Tournament(Competition):
         }
         if self.watch.stopped():
             state["watch"] = msgspec.to_builtins(self.watch)
-        numbers = self._numbers.state()
-        return {**state, "openings": numbers} if numbers else state
+        if self._numbers.last:
+            state["openings"] = msgspec.to_builtins(self._numbers.last)
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         if self._restore_rosters(state):
             self.matchups.clear()
             self.tallies.clear()
             self._pair_all()
-        self._numbers = OpeningNumbers(state.get("openings"))
+        self._numbers = msgspec.convert({"last": state.get("openings", {})}, OpeningNumbers)
         self.watch = msgspec.convert(state.get("watch", {}), FaultWatch)
         self._holds = Holds(self.watch)
         self._turns = None

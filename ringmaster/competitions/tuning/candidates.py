@@ -14,18 +14,13 @@ from ringmaster.competitions.common_settings import (
     PlayerDefinition,
     find_player,
 )
-from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.result_lines import expected_repeats
-from ringmaster.competitions.setting_types import limit_of, optional
+from ringmaster.competitions.setting_types import endless_warning, is_endless, limit_of, optional
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tuning.function_probes import FailedValue
 from ringmaster.competitions.tuning.opponents import make_player
-from ringmaster.competitions.tuning.parameter_settings import (
-    CandidateParameter,
-    ValuesByCode,
-    check_codes,
-)
-from ringmaster.competitions.tuning.player_tune import OPPONENT, GameTune
+from ringmaster.competitions.tuning.parameter_binding import CandidateParameter, FailedValue
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
+from ringmaster.competitions.tuning.player_tune import OPPONENT, TUNE_GAME_SETTINGS, GameTune
 from ringmaster.errors import SettingError, counted, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import CheckJob, Ticket
@@ -73,15 +68,6 @@ PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
         String(),
         "Name of the engine option, without make_candidate; by default the code.",
     ),
-)
-
-#: Game settings that results under other values cannot be compared with.
-_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
-
-#: Settings of a tune's games; the optimum depends on some of them.
-TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
-    msgspec.structs.replace(s, change="refused") if s.name in _CONDITIONS else s
-    for s in GAME_SETTINGS
 )
 
 #: Settings of both tuners, without the parameters.
@@ -171,6 +157,12 @@ class CandidateTune(GameTune):
         if self._candidate in self.opponents:
             text = f"{self._candidate!r} is the code of the candidates"
             yield SettingError(("opponent",), text, "another code for this player")
+
+    def _warnings(self) -> list[str]:
+        lines = super()._warnings()
+        if is_endless(self.values, "number_of_games"):
+            lines.append(endless_warning("number_of_games"))
+        return lines
 
     def _wants(self, number: int) -> bool:
         """Return whether the setting `number_of_games` allows the game with this number."""
@@ -289,7 +281,7 @@ class GomillTune(CandidateTune):
 
     def _warnings(self) -> list[str]:
         lines = super()._warnings()
-        if lines:
+        if self.book.lacks_openings():
             return lines
         colours = 1 if self.values["candidate_colour"] in ("b", "w") else 2
         # one candidate of an mc_tuner may play nearly all games
@@ -297,7 +289,7 @@ class GomillTune(CandidateTune):
         line = expected_repeats(
             self._reported_players(), self.book.size, most, colours, " of a candidate"
         )
-        return [line] if line else []
+        return [*lines, line] if line else lines
 
     # results
 

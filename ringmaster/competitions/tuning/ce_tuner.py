@@ -26,11 +26,8 @@ from ringmaster.competitions.tuning.candidates import (
     candidate_seat,
 )
 from ringmaster.competitions.tuning.chart_parts import FEWEST_OF_RATE, measured, number, rate_text
-from ringmaster.competitions.tuning.parameter_settings import (
-    CandidateParameter,
-    ValuesByCode,
-    check_unchanged,
-)
+from ringmaster.competitions.tuning.parameter_binding import CandidateParameter
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.errors import StateRefused, counted
 from ringmaster.model.jobs import Task, Ticket
@@ -152,7 +149,7 @@ class CeTuner(GomillTune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._set_player(self._definition, counted="games")
+        self._set_player(counted="games")
         self._state = State(
             codes=[p.code for p in self.parameters],
             samples=values["samples_per_generation"],

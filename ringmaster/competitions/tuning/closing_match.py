@@ -8,27 +8,29 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ringmaster.competitions.common_settings import LIMITS, check_player, placed
 from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
-from ringmaster.competitions.opening_settings import OpeningBook, check_openings
+from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.opening_settings import (
+    OPENINGS,
+    OpeningBook,
+    OpeningsSettings,
+    check_openings,
+    describe_openings,
+)
 from ringmaster.competitions.result_lines import expected_repeats, result_line
+from ringmaster.competitions.setting_types import optional
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_report import (
     live_table,
     matchup_data,
     matchup_table,
-)
-from ringmaster.competitions.tuning.closing_match_settings import (
-    DEFAULT,
-    START,
-    Match,
-    VerifySettings,
-    limited,
 )
 from ringmaster.competitions.tuning.opponents import (
     make_player,
@@ -38,10 +40,161 @@ from ringmaster.competitions.tuning.opponents import (
 )
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, value_text
 from ringmaster.errors import SettingError, UsageError
-from ringmaster.model.jobs import CLOSING, CheckJob, GameSettings, Opening, Ticket
+from ringmaster.model.jobs import CLOSING, CheckJob, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
+from ringmaster.model.settings import (
+    INVALID,
+    CallOf,
+    Context,
+    Identifier,
+    Integer,
+    Setting,
+    SettingPath,
+)
+from ringmaster.model.time_control import TimeControl
+from ringmaster.stats.sprt import Sprt
+
+if TYPE_CHECKING:
+    from ringmaster.competitions.tuning.player_tune import Tune
+
+#: Value of `against` for the start values.
+START = "start"
+MOST_GAMES = 10**9
+
+
+class VerifySettings(msgspec.Struct, frozen=True):
+    """Verify(…) of a control file.
+
+    games     most games
+    against   START, or the code of a player; "" for the default of the type
+    time_control, move_time, nodes, depth
+              limits of both sides; all None: the players' limits in the tune
+    time_controls  weights of time controls, {} for only the players' limits
+    openings  a separate book; None: the tune's, after its own openings
+    """
+
+    games: int
+    sprt: Sprt | None = None
+    against: str = START
+    time_control: TimeControl | None = None
+    move_time: float | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    openings: OpeningsSettings | None = None
+    time_controls: dict[str, float] = {}
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits that replace those of both sides, {} for none."""
+        names = ("time_control", "move_time", "nodes", "depth")
+        limits = {name: getattr(self, name) for name in names}
+        return limits if any(value is not None for value in limits.values()) else {}
+
+    @property
+    def conditions(self) -> str:
+        """The conditions of the games as text, "" for those of the tune."""
+        words = {
+            "time_control": "{}",
+            "move_time": "{:g} s a move",
+            "nodes": "{} nodes",
+            "depth": "depth {}",
+        }
+        limits = [words[n].format(value) for n, value in self.limits.items() if value is not None]
+        limits += [f"{text} (weight {weight:g})" for text, weight in self.time_controls.items()]
+        openings = [
+            str(value) if name == "file" else f"{name} {value}"
+            for name, value in describe_openings(self.openings).items()
+        ]
+        parts = {"limits": limits, "openings": openings}
+        return "   ".join(f"{name}: {', '.join(words)}" for name, words in parts.items() if words)
+
+
+#: Settings of the action `verify` for a control file without Verify(…).
+DEFAULT = VerifySettings(1000, Sprt(0.0, 10.0))
+
+
+class PairedGames(Integer):
+    """An even number of games, since games are played in pairs."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        games = super().interpret(value, path, context)
+        if games is not INVALID and games % 2:
+            expected = "an even number: games are played in pairs"
+            return context.refuse(path, f"{games} is odd", expected)
+        return games
+
+
+VERIFY = CallOf(
+    "Verify",
+    (
+        Setting(
+            "games", PairedGames(minimum=2, maximum=MOST_GAMES), "Most games of the closing match."
+        ),
+        SPRT_SETTING,
+        Setting(
+            "against",
+            Identifier(),
+            "Opponent of the tuned values: 'start', the start values of the tune, or a player's "
+            "code; by default 'start', in a clop_tuner the first opponent of the tune.",
+            "",
+        ),
+        msgspec.structs.replace(
+            LIMITS[0],
+            help="Clock of both sides.  If this or one of the next three is set, they replace "
+            "the players' limits in the tune.",
+        ),
+        *LIMITS[1:],
+        optional(
+            "openings",
+            OPENINGS,
+            "Start positions of the closing match; by default the openings after those of the "
+            "tune.",
+        ),
+    ),
+    lambda values, context: VerifySettings(**values),
+    positional=("games",),
+)
+
+
+def limited(player: Player, settings: VerifySettings) -> Player:
+    """Return a player with the limits of the match.  Raises SettingError for unsupported ones."""
+    if not settings.limits:
+        return player
+    player = msgspec.structs.replace(player, **settings.limits)
+    # the other arguments were checked before
+    with placed("verify"):
+        check_player(player)
+    return player
+
+
+class Match(msgspec.Struct):
+    """A closing match.
+
+    iteration  number of iterations (or passes) before the match
+    tuned      tuned values
+    start      start values; None against a player of the control file
+    tally      results; its first player has the tuned values
+    first      number of the first pair's opening in the book
+    games      most games, by the latest settings
+    conditions  of its games; other conditions make another match
+    by_time_control  results once more, where there are several
+    """
+
+    iteration: int
+    tuned: ValuesByCode
+    start: ValuesByCode | None
+    tally: Tally
+    first: int = 0
+    games: int = 0
+    conditions: str = ""
+    by_time_control: dict[str, Tally] = msgspec.field(default_factory=dict)
+
+    def values(self, player: int) -> ValuesByCode:
+        """Return the values of a player (0: tuned), {} for one of the control file."""
+        return self.tuned if player == 0 else self.start or {}
+
 
 NOTHING = "the tuned values are the start values: there is nothing to verify"
 
@@ -69,44 +222,30 @@ class ClosingMatches:
 
     def __init__(
         self,
-        values: Mapping[str, Any],
+        tune: Tune,
         candidate: Callable[[str, ValuesByCode], Player],
-        game: GameSettings,
-        start: ValuesByCode,
-        book: OpeningBook,
-        *,
-        default: VerifySettings = DEFAULT,
-        counted: str = "iterations",
-        shown: Callable[[ValuesByCode], dict[str, Any]] = dict,
+        counted: str,
+        default: VerifySettings,
     ) -> None:
         """Raises SettingError for settings that do not make a match.
 
-        values     settings of the tune
         candidate  returns the tuned player with a suffix of its code and parameter values
-        game       settings of the games
-        start      start values of the tune
-        book       the tune's openings
-        default    settings of a match that a user requests without Verify(…)
         counted    unit of `Standing.iterations`
-        shown      returns values for reports
+        default    settings of a match that a user requests without Verify(…)
         """
-        self._values = values
-        self.settings: VerifySettings | None = values.get("verify")
+        self._values, self._game, self._start = tune.values, tune.settings, tune.start_values
+        self._candidate, self._counted, self._shown = candidate, counted, tune.shown_values
+        self.settings: VerifySettings | None = tune.values.get("verify")
         self._default = self._mixed(default)
         if self.settings is not None:
             against = self.settings.against or default.against
             self.settings = self._mixed(msgspec.structs.replace(self.settings, against=against))
         self.matches: list[Match] = []
-        self._candidate = candidate
-        self._game = game
-        self._start = start
-        self._counted = counted
-        self._shown = shown
         #: The games of each match.
         self._matchups: list[Matchup] = []
         #: A separate book, None without one, and the book of the games.
         self._own_book = self._separate_book()
-        self._book = self._own_book or book
+        self._book = self._own_book or tune.book
         if self.settings is not None:
             self._players(self._start)  # checks them
 
@@ -121,10 +260,8 @@ class ClosingMatches:
         openings = None if self.settings is None else self.settings.openings
         if openings is None:
             return None
-        try:
+        with placed("verify"):
             check_openings(openings, self._game.game, self._game.variant, self._game.handicap)
-        except SettingError as error:
-            raise error.under("verify") from None
         return OpeningBook(openings, self._game, self._values["seed"])
 
     def request(self, games: int | None) -> None:
@@ -279,17 +416,17 @@ class ClosingMatches:
         first, second = self._players(self._start)
         if match.by_time_control:
             first, second = (msgspec.structs.replace(p, time_control=None) for p in (first, second))
+        # an earlier match may have had another opponent
+        second = msgspec.structs.replace(second, code=tally.players[1])
         matchup = Matchup(
             id=_match_id(len(self._matchups) + 1),
             players=(first, second),
             settings=self._game,
             book=self._book,
             tally=tally,
-            codes=tally.players,
             limit=match.games or None,
             alternating=True,
             sprt=None if tally.trial is None else tally.trial.test,
-            open=set(),
         )
         self._matchups.append(matchup)
         return matchup
@@ -357,16 +494,10 @@ class ClosingMatches:
         matchup = self.current(standing)
         return self.nothing(standing) if matchup is None else matchup.complete()
 
-    # state
-
-    def state(self) -> list[dict[str, Any]]:
-        data: list[dict[str, Any]] = msgspec.to_builtins(self.matches)
-        return data
-
-    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
-        self.matches = msgspec.convert(state, list[Match])
+    def restore(self, matches: list[Match]) -> None:
+        self.matches = matches
         self._matchups.clear()
-        for match in self.matches:
+        for match in matches:
             self._append_matchup(match)
 
     # reports

@@ -13,12 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.competition import Reaction
-from ringmaster.competitions.setting_types import (
-    ending_setting,
-    endless_warning,
-    is_endless,
-    optional,
-)
+from ringmaster.competitions.setting_types import ending_setting, flag, optional
 from ringmaster.competitions.tuning.candidates import (
     CANDIDATE,
     CANDIDATE_COLUMNS,
@@ -28,13 +23,8 @@ from ringmaster.competitions.tuning.candidates import (
     as_data,
     candidate_seat,
 )
-from ringmaster.competitions.tuning.function_probes import spread
-from ringmaster.competitions.tuning.parameter_settings import (
-    SCALE,
-    CandidateParameter,
-    ValuesByCode,
-    check_unchanged,
-)
+from ringmaster.competitions.tuning.parameter_binding import CandidateParameter, spread
+from ringmaster.competitions.tuning.parameter_settings import SCALE, ValuesByCode, check_unchanged
 from ringmaster.competitions.tuning.player_tune import GameTuneState
 from ringmaster.competitions.verdicts import games_of
 from ringmaster.errors import SettingError, counted
@@ -43,7 +33,7 @@ from ringmaster.model.jobs import Task, Ticket
 from ringmaster.model.parameters import Explicit
 from ringmaster.model.report import ChartGroup, Column, Listing, Progress, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Boolean, CallOf, Context, Float, Integer, ListOf, Setting
+from ringmaster.model.settings import CallOf, Context, Float, Integer, ListOf, Setting
 from ringmaster.stats.elo import share_ends, share_interval, wilson
 from ringmaster.stats.shrinkage import chosen_share
 from ringmaster.tuners.ucb import Node, Path, Ucb
@@ -129,9 +119,8 @@ class McTuner(GomillTune):
         Setting("initial_visits", GAMES, "Assumed earlier games of a candidate.", change="new"),
         Setting("initial_wins", GAMES, "Assumed wins among these games.", change="new"),
         Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
-        Setting(
+        flag(
             "virtual_visits",
-            Boolean(),
             "Count a game in progress as a visit without a win in both terms until its result "
             "arrives; without effect with one game at a time.",
             True,
@@ -171,7 +160,7 @@ class McTuner(GomillTune):
             virtual=values["virtual_visits"],
             seed=values["seed"],
         )
-        self._set_player(self._definition, counted="games")
+        self._set_player(counted="games")
         #: By parameter: its values in the first generation.
         self.samples = [self._first_samples(i) for i in range(len(splits))]
         self._state = State(codes=[p.code for p in self.parameters], splits=splits)
@@ -247,8 +236,6 @@ class McTuner(GomillTune):
     def _warnings(self) -> list[str]:
         values = self.values
         lines = super()._warnings()
-        if is_endless(values, "number_of_games"):
-            lines.append(endless_warning("number_of_games"))
         if values["initial_wins"] > values["initial_visits"]:
             lines.append("initial_wins is more than initial_visits")
         total, games = self.tree.size, self._limit

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
 
-from ringmaster.competitions.common_settings import find_player
+from ringmaster.competitions.common_settings import find_player, placed
 from ringmaster.competitions.tally import Tally
-from ringmaster.errors import SettingError, shown
+from ringmaster.errors import shown
 from ringmaster.model.players import Player
 from ringmaster.model.settings import (
     INVALID,
@@ -59,7 +59,7 @@ class Opponents(SettingType):
 
 def opponent_weights(values: Mapping[str, Any]) -> dict[str, int]:
     """Return the weights of the opponents by player code, {} in self-play."""
-    opponent = values["opponent"]
+    opponent = values.get("opponent")
     if opponent is None:
         return {}
     return {opponent: 1} if isinstance(opponent, str) else dict(opponent)
@@ -68,10 +68,8 @@ def opponent_weights(values: Mapping[str, Any]) -> dict[str, int]:
 def make_player(values: Mapping[str, Any], code: str, path: SettingPath) -> Player:
     """Return a player of the control file that the setting `path` names.  Raises SettingError."""
     definition = find_player(values, code, path)
-    try:
+    with placed("players", code):
         return definition.make(code, values["game"])
-    except SettingError as error:
-        raise error.under("players", code) from None
 
 
 def weighted_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:

@@ -9,27 +9,21 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PlayerDefinition, noting
+from ringmaster.competitions.common_settings import PlayerDefinition, noting, placed
 from ringmaster.competitions.competition import PlayedValue, TunedOptions
-from ringmaster.competitions.tuning.function_probes import combinations, fill, spread
-from ringmaster.competitions.tuning.parameter_settings import (
-    BINDINGS,
-    CandidateParameter,
-    Choices,
-    ValuesByCode,
-)
+from ringmaster.competitions.tuning.parameter_settings import BINDINGS, Choices, ValuesByCode
 from ringmaster.errors import SettingError, SettingErrors, is_text, shown
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import OptionChange, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import OptionValue, Player
-from ringmaster.model.settings import Context, Scalar
+from ringmaster.model.settings import Context, Scalar, SettingPath
 
 #: A conversion of printf's, "%%" included.
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
@@ -37,6 +31,124 @@ _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 _PROBES, _LEAST_PROBES = 10_000, 8
 _SCALAR = Scalar()
 _NOWHERE = Path()
+#: Most players built by probes of make_candidate, which may be slow or write files.
+MOST_PLAYERS = 64
+#: Number of these with values inside the ranges.
+_INSIDE = 24
+#: Relative rounding error of one formula written in two ways.
+_ROUNDING = 1e-12
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Return whether two canonical values are the same to an engine.
+
+    1 and 1.0 differ, since they are written differently.
+    """
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, float):
+        return math.isclose(one, other, rel_tol=_ROUNDING)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_value(one[k], other[k]) for k in one)
+    return bool(one == other)
+
+
+def contradictions(
+    played: Iterable[PlayedValue], *, failures: bool = True
+) -> dict[SettingPath, str]:
+    """Return, by setting, how its function contradicts the first value that differs.
+
+    failures  whether a function that fails contradicts
+    """
+    reasons: dict[SettingPath, str] = {}
+    compared: set[tuple[SettingPath, Hashable]] = set()
+    for one in played:
+        if one.path in reasons or (one.path, one.argument) in compared:
+            continue
+        compared.add((one.path, one.argument))
+        before = one.value
+        try:
+            now = canonical(one.call())
+        except SettingError as error:
+            if not failures:
+                continue
+            gave = f"for {shown(one.argument)} it gave {shown(before)} in results so far"
+            reasons[one.path] = f"{gave}; now {error}"
+            continue
+        if same_value(before, now):
+            continue
+        if isinstance(before, dict) and isinstance(now, dict):
+            keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+            before, now = ({k: v[k] for k in keys if k in v} for v in (before, now))
+        reasons[one.path] = (
+            f"for {shown(one.argument)} it gave {shown(before)} in results so far, "
+            f"and gives {shown(now)} now"
+        )
+    return reasons
+
+
+class FailedValue(str):
+    """Stands in reports for an engine value whose function fails; a reason in brackets."""
+
+
+def spread(size: int, most: int) -> list[int]:
+    """Return at most `most` evenly spread indices of `size`, including the first and last."""
+    if size <= most:
+        return list(range(size))
+    return [place * (size - 1) // (most - 1) for place in range(most)]
+
+
+def combinations(middle: Sequence[Any], columns: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Return points to probe make_candidate with, `MOST_PLAYERS` at most.
+
+    middle   a typical value of each parameter
+    columns  the probed values of each, ascending
+
+    The first points have all parameters at an end of their ranges, the next ones values
+    inside.  Others have one parameter at an end and typical values elsewhere.
+    """
+    points = [tuple(middle), tuple(c[0] for c in columns), tuple(c[-1] for c in columns)]
+    for number in range(_INSIDE):
+        # a Kronecker sequence of the golden ratio, shifted for each parameter
+        shares = [
+            ((number + 1) * 0.6180339887498949 + i * 0.7548776662466927) % 1
+            for i in range(len(columns))
+        ]
+        points.append(
+            tuple(c[int(share * len(c))] for c, share in zip(columns, shares, strict=True))
+        )
+    for i, column in enumerate(columns):
+        for end in (column[0], column[-1]):
+            points.append((*middle[:i], end, *middle[i + 1 :]))
+    return list(dict.fromkeys(points))[:MOST_PLAYERS]
+
+
+def fill(template: str, value: Any) -> str:
+    """Return a value in a printf template; a tuple or mapping may fill several conversions.
+
+    Raises any exception of the template or the value's methods.
+    """
+    if isinstance(value, tuple | Mapping):
+        try:
+            return template % value
+        except (TypeError, KeyError):  # one conversion for the whole value
+            pass
+    return template % (value,)
+
+
+class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
+    """A parameter of an mc_tuner or ce_tuner.
+
+    Its played values are optimiser parameters.  Its `transform` returns engine parameters of any
+    type; `format` is for reports alone.
+    """
+
+    def text(self, value: Any) -> str:
+        if self.format is None or isinstance(value, FailedValue):
+            return f"{self.code}: {value}"
+        return fill(self.format, value)
 
 
 def transformed(
@@ -106,10 +218,8 @@ class ParameterBinding:
         self._made = functools.lru_cache(cached)(self._make_player)
         self._base: Player | None = None
         if self._make is None:
-            try:
+            with placed("players", self._code):
                 self._base = definition.make(self._code, values["game"])
-            except SettingError as error:
-                raise error.under("players", self._code) from None
         errors = [*self._clashes(), *self._failures()]
         if errors:
             raise SettingErrors(errors)

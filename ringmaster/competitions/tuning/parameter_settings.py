@@ -7,19 +7,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ringmaster.competitions.setting_types import Choice, changed, optional
-from ringmaster.competitions.tuning.function_probes import FailedValue, fill
+from ringmaster.competitions.setting_types import Choice, changed, flag, one_of, optional
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
 from ringmaster.model.players import OptionValue
 from ringmaster.model.settings import (
-    Boolean,
     CallOf,
     Context,
     Float,
     Function,
     ListOf,
-    OneOf,
     Setting,
     SettingPath,
     SettingType,
@@ -34,19 +31,6 @@ BINDINGS = ("option", "gtp", "argument", "environ")
 
 
 P = TypeVar("P", bound=TunedParameter)
-
-
-class CandidateParameter(TunedParameter, frozen=True, kw_only=True):
-    """A parameter of an mc_tuner or ce_tuner.
-
-    Its played values are optimiser parameters.  Its `transform` returns engine parameters of any
-    type; `format` is for reports alone.
-    """
-
-    def text(self, value: Any) -> str:
-        if self.format is None or isinstance(value, FailedValue):
-            return f"{self.code}: {value}"
-        return fill(self.format, value)
 
 
 def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
@@ -127,12 +111,11 @@ BOUNDS: tuple[Setting, ...] = (
 )
 
 #: The scale on which a parameter is tuned.
-ON_SCALE = Setting(
+ON_SCALE = one_of(
     "scale",
-    OneOf("linear", "log"),
+    ("linear", "log"),
     "Scale on which it is tuned: with 'log' equal factors count alike, as for times, rates and "
     "weights that range over more than a factor of 20.",
-    "linear",
 )
 
 #: Perturbations and steps of SPSA.
@@ -150,7 +133,7 @@ GAINS: tuple[Setting, ...] = (
 
 #: The binding to an engine.
 BINDING: tuple[Setting, ...] = (
-    Setting("integer", Boolean(), "Whether values are whole numbers.", False),
+    flag("integer", "Whether values are whole numbers."),
     optional("option", String(), "Name of the UCI or USI option."),
     optional(
         "gtp",
@@ -165,7 +148,7 @@ BINDING: tuple[Setting, ...] = (
         Function("a function of a number"),
         "Function from the value to the engine's value; by default none.",
     ),
-    Setting("frozen", Boolean(), "Do not tune it.", False),
+    flag("frozen", "Do not tune it."),
 )
 
 #: The same, for types that cannot go on with other engine values than those played.
@@ -234,7 +217,7 @@ class Choices(msgspec.Struct, frozen=True):
 _BOUNDS = (
     Setting("lower_bound", Float(), "Value at the lower end."),
     Setting("upper_bound", Float(), "Value at the upper end."),
-    Setting("integer", Boolean(), "Whether values are rounded to whole numbers.", False),
+    flag("integer", "Whether values are rounded to whole numbers."),
 )
 
 

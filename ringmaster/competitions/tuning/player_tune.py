@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition, find_player, noting
+from ringmaster.competitions.common_settings import (
+    COMMON_SETTINGS,
+    PLAYER,
+    PlayerDefinition,
+    find_player,
+    noting,
+)
 from ringmaster.competitions.competition import (
     Competition,
     Contestant,
@@ -23,7 +29,7 @@ from ringmaster.competitions.competition import (
     TunedOptions,
     game_job,
 )
-from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.result_lines import result_line
 from ringmaster.competitions.setting_types import optional
@@ -31,11 +37,16 @@ from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings, fault_notes
 from ringmaster.competitions.tuning.chart_parts import closing_charts
-from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing
-from ringmaster.competitions.tuning.closing_match_settings import DEFAULT, VerifySettings
-from ringmaster.competitions.tuning.function_probes import FailedValue
+from ringmaster.competitions.tuning.closing_match import (
+    DEFAULT,
+    VERIFY,
+    ClosingMatches,
+    Match,
+    Standing,
+    VerifySettings,
+)
 from ringmaster.competitions.tuning.opponents import make_player, opponent_weights, weighted_cycle
-from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
+from ringmaster.competitions.tuning.parameter_binding import FailedValue, ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.verdicts import MatchResult, next_command
 from ringmaster.errors import SettingError, SettingErrors
@@ -44,7 +55,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Function
+from ringmaster.model.settings import CallOf, Change, Function, Identifier, ListOf, Setting
 
 #: Ends of the codes of the tuned player's sides, in the tune and the closing match.
 _SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
@@ -52,12 +63,39 @@ _SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
 #: The side of an opponent in a game.
 OPPONENT = "="
 
-#: A function for players that need more than options.
-MAKE_CANDIDATE = optional(
-    "make_candidate",
-    Function("a function that takes parameter values by name and returns a Player", result=PLAYER),
-    "Function that returns a player with parameter values; by default they are engine options.",
+#: Game settings that results under other values cannot be compared with.
+_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
+
+#: Settings of a tune's games; the optimum depends on some of them.
+TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
+    msgspec.structs.replace(s, change="refused") if s.name in _CONDITIONS else s
+    for s in GAME_SETTINGS
 )
+
+
+def tune_settings(
+    parameter: CallOf, *own: Setting, change: Change | None = None
+) -> tuple[Setting, ...]:
+    """Return the settings of a tune of one player, with those of its type.
+
+    change  effect of a change of the parameters
+    """
+    parameters = ListOf(parameter, minimum=1)
+    candidate = "a function that takes parameter values by name and returns a Player"
+    return (
+        *COMMON_SETTINGS,
+        *TUNE_GAME_SETTINGS,
+        Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
+        Setting("parameters", parameters, "The parameters to tune.", change=change),
+        *own,
+        optional(
+            "make_candidate",
+            Function(candidate, result=PLAYER),
+            "Function that returns a player with parameter values; by default they are engine "
+            "options.",
+        ),
+        optional("verify", VERIFY, "The closing match."),
+    )
 
 
 class Tune(Competition):
@@ -68,6 +106,7 @@ class Tune(Competition):
     declared    parameters of the control file
     parameters  the declared ones that are used
     settings    settings of the games
+    opponents   by player code; empty in self-play
     book        openings of the tune
     closing     closing matches
     """
@@ -75,6 +114,8 @@ class Tune(Competition):
     has_closing_match: ClassVar[bool] = True
     #: Players with new values for each game or two; each may have thousands of options.
     cached_players: ClassVar[int] = 16
+    #: Reads the course of the tuned values from the history; None for a type without one.
+    _course: Callable[[History], Trajectory] | None = None
 
     settings: GameSettings
     book: OpeningBook
@@ -87,36 +128,47 @@ class Tune(Competition):
         self.parameters = tuple(p for p in self.declared if not p.not_used)
         #: Whether only the closing match is played (the action `verify`).
         self._verifying = False
+        errors: list[SettingError] = []
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+        with noting(errors):
+            self._definition = self._tuned_player()
+        self._weights = opponent_weights(values)
+        self.opponents: dict[str, Player] = {}
+        with noting(errors):
+            self.opponents = {c: make_player(values, c, ("opponent",)) for c in self._weights}
+        errors += self._wrong_settings()
+        if errors:
+            raise SettingErrors(errors)
 
-    def _set_player(
-        self, definition: PlayerDefinition, counted: str, default_match: VerifySettings = DEFAULT
-    ) -> None:
-        """Set the tuned player; `settings` must be set before.
+    def _tuned_player(self) -> PlayerDefinition:
+        """Return the definition of the tuned player.  Raises SettingError."""
+        return find_player(self.values, self.values["player"], ("player",))
+
+    @abstractmethod
+    def _wrong_settings(self) -> Iterable[SettingError]:
+        """Return errors of the other settings, before the tune is built."""
+
+    def _set_player(self, counted: str, default_match: VerifySettings = DEFAULT) -> None:
+        """Set the tuned player.
 
         counted        unit of the tune: iterations, passes
         default_match  settings of a closing match without Verify(…)
         Raises SettingError, SettingErrors for a wrong player or closing match.
         """
         values = self.values
-        self._binding = ParameterBinding(self.declared, values, definition, self.cached_players)
+        self._binding = ParameterBinding(
+            self.declared, values, self._definition, self.cached_players
+        )
         self.book = OpeningBook(values["openings"], self.settings, values["seed"])
         # fails before the first job
         self._binding.player("", self.start_values)
-        self.closing = ClosingMatches(
-            values,
-            self._binding.player,
-            self.settings,
-            self.start_values,
-            self.book,
-            default=default_match,
-            counted=counted,
-            shown=self.shown_values,
-        )
+        self.closing = ClosingMatches(self, self._binding.player, counted, default_match)
 
-    def _load_openings(self) -> None:
-        """Load the openings of the tune and of the closing match.  Raises DataFileError."""
+    def prepare(self) -> list[SettingError]:
         self.unverified += self.book.load(self.say)
         self.unverified += self.closing.prepare(self.say)
+        return self._function_failures()
 
     # values and players
 
@@ -135,9 +187,23 @@ class Tune(Competition):
     def setup(self) -> Setup:
         return Setup(self._check_jobs(), self._tuned_options(), self._notices())
 
-    @abstractmethod
     def _check_jobs(self) -> list[CheckJob]:
         """Return the startup checks."""
+        if self._verifying:
+            return self.closing.check_jobs(self._standing())
+        opponents = [
+            CheckJob(f"check-{code}", player, self.settings)
+            for code, player in self.opponents.items()
+        ]
+        of_match = [job for job in self.closing.check_jobs(None) if job not in opponents]
+        return [*opponents, *self._candidate_checks(self._samples_to_check()), *of_match]
+
+    @abstractmethod
+    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
+        """Return values for the startup checks of the tuned player, by the name of the check.
+
+        An engine that refuses a value there would make games void later.
+        """
 
     def _tuned_options(self) -> TunedOptions | None:
         """Return the parameters as engine options, None where the tune tests them itself."""
@@ -170,7 +236,9 @@ class Tune(Competition):
         ]
 
     def _reported_players(self) -> list[Player]:
-        return [self._binding.player("", self.start_values), *self.closing.opponents()]
+        tuned = self._binding.player("", self.start_values)
+        players = (tuned, *self.closing.opponents(), *self.opponents.values())
+        return list({player.code: player for player in players}.values())
 
     def _openings_used(self) -> dict[str, dict[str, Any]]:
         own = self.closing.openings()
@@ -237,13 +305,13 @@ class Tune(Competition):
             report=Report(tuple(self._all_blocks(live=live))),
             warnings=[] if live else self._warnings(),
             data=self._json_data,
-            trajectory=self._course_of_tune(),
+            trajectory=self._course,
         )
 
     @property
-    @abstractmethod
     def _games(self) -> int:
         """Number of games of the tune that count."""
+        return sum(tally.completed for tally in self._own_tallies())
 
     def _own_tallies(self) -> Iterable[Tally]:
         return ()
@@ -265,10 +333,6 @@ class Tune(Competition):
     @abstractmethod
     def _all_blocks(self, *, live: bool) -> Iterable[Table | Text]:
         """Return the blocks of the report, or the shorter ones of the live display."""
-
-    def _course_of_tune(self) -> Callable[[History], Trajectory] | None:
-        """Return a function that reads the course from the history, None without a course."""
-        return None
 
     def _verdict(self) -> str:
         standing = self._standing()
@@ -342,6 +406,12 @@ class Tune(Competition):
         """Register an issued ticket of the tune; idempotent.  Return whether its result is
         expected."""
 
+    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
+        for ticket in outstanding:
+            if not is_of_closing_match(ticket):
+                self._register_of_tune(ticket)
+        return []
+
     def resume(self, ticket: Ticket) -> bool:
         if is_of_closing_match(ticket):
             return self.closing.resume(ticket, self._standing())
@@ -408,18 +478,15 @@ class GameTuneState(msgspec.Struct, kw_only=True):
     """The part of the state that all these types have.
 
     tallies  games of the tune by its two players and time control, as `tally_of` does
-    matches  closing matches, as `ClosingMatches` stores them
+    matches  closing matches
     """
 
     tallies: dict[str, Tally] = {}
-    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    matches: list[Match] = []
 
 
 class GameTune(Tune):
-    """Base of the types that learn from games, in self-play or against opponents.
-
-    opponents  by player code; empty in self-play
-    """
+    """Base of the types that learn from games, in self-play or against opponents."""
 
     charts_read_usage = False
     #: Whether the functions of parameters must give the values that were played.
@@ -432,33 +499,9 @@ class GameTune(Tune):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        errors: list[SettingError] = []
-        with noting(errors):
-            self.settings = make_game_settings(self._game, values)
-        with noting(errors):
-            self._definition = self._tuned_player()
-        self._weights = opponent_weights(values)
-        self.opponents: dict[str, Player] = {}
-        with noting(errors):
-            self.opponents = {c: make_player(values, c, ("opponent",)) for c in self._weights}
-        errors += self._wrong_settings()
-        if errors:
-            raise SettingErrors(errors)
         self._opponent_cycle = weighted_cycle(self._weights)
 
-    def _tuned_player(self) -> PlayerDefinition:
-        """Return the definition of the tuned player.  Raises SettingError."""
-        return find_player(self.values, self.values["player"], ("player",))
-
-    @abstractmethod
-    def _wrong_settings(self) -> Iterable[SettingError]:
-        """Return errors of the other settings, before the tune is built."""
-
     # before the games
-
-    def prepare(self) -> list[SettingError]:
-        self._load_openings()
-        return self._function_failures()
 
     def _warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
@@ -466,27 +509,6 @@ class GameTune(Tune):
         if lacking:
             lines.append(SAME_GAMES_OF_TUNE)
         return lines
-
-    def _reported_players(self) -> list[Player]:
-        players = {p.code: p for p in (*super()._reported_players(), *self.opponents.values())}
-        return list(players.values())
-
-    def _check_jobs(self) -> list[CheckJob]:
-        if self._verifying:
-            return self.closing.check_jobs(self._standing())
-        opponents = [
-            CheckJob(f"check-{code}", player, self.settings)
-            for code, player in self.opponents.items()
-        ]
-        of_match = [job for job in self.closing.check_jobs(None) if job not in opponents]
-        return [*opponents, *self._candidate_checks(self._samples_to_check()), *of_match]
-
-    @abstractmethod
-    def _samples_to_check(self) -> Mapping[str, ValuesByCode]:
-        """Return values for the startup checks of the tuned player, by the name of the check.
-
-        An engine that refuses a value there would make games void later.
-        """
 
     def _optional(self) -> Iterable[TunedParameter]:
         """Return the parameters whose options the startup test may change alone."""
@@ -602,10 +624,6 @@ class GameTune(Tune):
     def _own_tallies(self) -> Iterable[Tally]:
         return self._state.tallies.values()
 
-    @property
-    def _games(self) -> int:
-        return sum(tally.completed for tally in self._own_tallies())
-
     def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
         self._register_of_tune(ticket)
         line = self._line(ticket, result)
@@ -633,15 +651,9 @@ class GameTune(Tune):
     # state
 
     def state(self) -> dict[str, Any]:
-        self._state.matches = self.closing.state()
+        self._state.matches = self.closing.matches
         state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
         return state
-
-    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
-        for ticket in outstanding:
-            if not is_of_closing_match(ticket):
-                self._register_of_tune(ticket)
-        return super().apply_edits(outstanding)
 
     # reports
 

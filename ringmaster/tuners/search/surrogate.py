@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from ringmaster.errors import RingmasterError
 from ringmaster.tuners.search.space import Dimension, Space, Values
-
-Array = npt.NDArray[np.float64]
+from ringmaster.tuners.space import Array
 
 #: Most trials that fit the kernel, and most that make an estimate: the start and the latest.  The
 #: cost is cubic.

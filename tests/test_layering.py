@@ -64,7 +64,7 @@ BUDGET = {
     "control": 4176,
     "datasets": 2220,
     "demo": 1388,
-    "engines": 3920,
+    "engines": 3908,
     "execution": 3749,
     "export": 1140,
     "forecast": 800,

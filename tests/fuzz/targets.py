@@ -239,7 +239,7 @@ def _uci(data: bytes, folder: Path) -> None:
     requests = [b"a\n", b"b\n"]
     for stream in (
         score_streams.EvaluationStream(requests, 2, score_streams.FORMS[0].pattern),
-        score_streams.SearchStream(requests, 2),
+        score_streams.AnswerStream(requests, 2, searches=True, shorten=score_streams.exact_score),
         score_streams.AnswerStream(requests, 2, searches=True),
         score_streams.AnswerStream(requests, 2, searches=False),
     ):

@@ -61,7 +61,7 @@ BUDGET = {
     "": 2661,
     "commands": 2394,
     "competitions": 17443,
-    "control": 4163,
+    "control": 4133,
     "datasets": 2220,
     "demo": 1388,
     "engines": 3908,

@@ -180,7 +180,7 @@ class _Run:
         stderr: tuple[tuple[str, str], ...] = ()
         if engine.is_launched:
             # Read in any case, for the echo on the terminal.
-            lines = engine.channel.take_stderr()
+            lines = engine.channel.errors.take()
             if job.keep_stderr:
                 stderr = tuple((job.player.code, line) for line in lines)
         used = self._meter.read(ask=False)

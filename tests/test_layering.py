@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2661,
+    "": 2647,
     "commands": 2394,
     "competitions": 17443,
     "control": 4133,
@@ -79,7 +79,7 @@ BUDGET = {
     "scaffold": 2691,
     "server": 616,
     "stats": 929,
-    "storage": 3367,
+    "storage": 3353,
     "tuners": 7635,
 }
 

@@ -72,7 +72,7 @@ BUDGET = {
     "games": 2266,
     "model": 2542,
     "parameter_files": 1053,
-    "play": 3819,
+    "play": 3802,
     "positions": 461,
     "reporting": 2650,
     "results": 1295,

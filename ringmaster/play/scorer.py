@@ -107,12 +107,6 @@ class Scorer:
         """Set a player's options in the way of `mode`; in a new process if the command line
         or environment differ."""
         engine = self.engine
-        if not isinstance(engine, UciOrUsiEngine):
-            raise EngineProtocolError(
-                f"positions are scored over UCI or USI, and {player.code!r} speaks"
-                f" {player.protocol.upper()}",
-                player.code,
-            )
         alive = engine.is_usable()
         if mode == "restart" or not alive or launch_key(engine.player) != launch_key(player):
             self.renew(player)

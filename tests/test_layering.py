@@ -65,7 +65,7 @@ BUDGET = {
     "datasets": 2220,
     "demo": 1388,
     "engines": 3813,
-    "execution": 3674,
+    "execution": 3658,
     "export": 1140,
     "forecast": 800,
     "formats": 3561,

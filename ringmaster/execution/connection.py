@@ -85,11 +85,6 @@ class Inbox:
             if self._queue is not None and (job := _receive_now(self._queue)) is not None:
                 return job
 
-    def close(self) -> None:
-        """Close the queue; idempotent.  The connection stays open."""
-        if self._queue is not None:
-            self._queue.close()
-
 
 def _receive_now(end: socket.socket) -> bytes | None:
     """Return the next job without waiting, None when there is none."""

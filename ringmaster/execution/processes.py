@@ -228,12 +228,11 @@ class ForkServer:
             raise ExecutorError(f"cannot start worker {slot}: {error}") from error
 
     def _boot(self) -> None:
-        with ExitStack() as stack:
-            if self._stderr is not None:
-                self._stderr.close()
-            self._stderr = tempfile.TemporaryFile("a+b", buffering=0)
-            self._control, theirs = socket.socketpair()
-            stack.callback(theirs.close)
+        if self._stderr is not None:
+            self._stderr.close()
+        self._stderr = tempfile.TemporaryFile("a+b", buffering=0)
+        self._control, theirs = socket.socketpair()
+        with theirs:
             self._process = subprocess.Popen(
                 # -P: the current folder holds the user's files, not ours.
                 [sys.executable, "-P", fork_server.__file__],

@@ -75,7 +75,6 @@ def serve(
     # nothing; they would inherit SIG_IGN.
     signal.signal(signal.SIGINT, _do_nothing)
     connection = Connection(control_fd)
-    inbox = Inbox(connection, queue_fd)
     worker: Work | None = None
     try:
         if "cpus" in setup:
@@ -91,7 +90,7 @@ def serve(
         factory: Callable[[WorkerContext], Work] = getattr(importlib.import_module(module), name)
         worker = factory(WorkerContext(slot, control_fd, reaper_fd, setup, say))
         if _send(connection, READY):
-            _run_jobs(connection, inbox, worker)
+            _run_jobs(connection, Inbox(connection, queue_fd), worker)
         return 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
@@ -103,7 +102,6 @@ def serve(
         signal.signal(signal.SIGTERM, _do_nothing)
         if worker is not None:
             worker.close()
-        inbox.close()
         connection.close()
 
 

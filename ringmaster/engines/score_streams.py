@@ -226,25 +226,12 @@ def _shown_end(answer: bytes) -> str:
 
 
 class CustomForm:
-    """The score's place by the control file's own pattern.
-
-    Raises EngineProtocolError for an invalid pattern, or one without a group.
-    """
+    """The score's place by the control file's own pattern, which has a group."""
 
     def __init__(self, kind: ScoreKind) -> None:
         assert kind.pattern is not None
         self.unit, self.pov = kind.unit, kind.pov
-        try:
-            self._pattern = re.compile(kind.pattern)
-        except re.error as error:
-            raise EngineProtocolError(
-                f"the pattern {kind.pattern!r} is no regular expression: {error}"
-            ) from None
-        if not self._pattern.groups:
-            raise EngineProtocolError(
-                f"the pattern {kind.pattern!r} has no group; put the score in brackets,"
-                r' as in r"Total: (\S+)"'
-            )
+        self._pattern = re.compile(kind.pattern)
 
     def value(self, answer: bytes) -> float:
         """Return the score of an answer in the engine's units, NaN without one.

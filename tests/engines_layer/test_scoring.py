@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 
 import pytest
@@ -195,10 +194,6 @@ def test_pattern_finds_the_last_line_that_matches() -> None:
         custom(r"Total: (\S+)").value(b"Total: -1e999\n")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "error_caught"),
-    [("Total: (", "no regular expression"), ("Total", "no group"), (r"T(\w+)", "'otal'")],
-)
-def test_pattern_that_cannot_be_is_refused(pattern: str, error_caught: str) -> None:
-    with pytest.raises(EngineProtocolError, match=re.escape(error_caught)):
-        custom(pattern).value(b"Total: 1\n")
+def test_pattern_that_finds_no_number_is_refused() -> None:
+    with pytest.raises(EngineProtocolError, match="'otal'"):
+        custom(r"T(\w+)").value(b"Total: 1\n")

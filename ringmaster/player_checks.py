@@ -33,6 +33,7 @@ class FirstTests:
 
     outcomes  warnings by the key of a test; JSON data for the store
     checks    startup checks of the players
+    untested  tests of this run that were impossible, with reasons
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class FirstTests:
         #: Keys of the players, and those whose tests are due.
         self._keys: dict[str, str] = {}
         self._due: set[str] = set()
-        self._untested: list[str] = []
+        self.untested: list[str] = []
 
     def add_to(self, job: CheckJob) -> CheckJob:
         """Return a startup check with the tests that are due."""
@@ -68,7 +69,7 @@ class FirstTests:
         for finding in result.findings:
             line = f"player {result.code!r}: {finding.name}: {finding.detail}"
             if finding.status == "skip":
-                self._untested.append(f"not tested: {line}")
+                self.untested.append(f"not tested: {line}")
             elif finding.status != "pass":
                 command = f"details: `ringmaster {self._loaded.paths.control.name} check`"
                 warnings.append(f"{line} ({command})")
@@ -80,10 +81,6 @@ class FirstTests:
         for key in dict.fromkeys(self._keys.values()):
             lines += self.outcomes.get(key, [])
         return [f"warning: {line}" for line in lines]
-
-    def untested(self) -> list[str]:
-        """Return the tests of this run that were impossible, with reasons."""
-        return self._untested
 
     def _key(self, job: CheckJob) -> str:
         """Return a key of the build, and of all settings that matter to the tests of a player."""

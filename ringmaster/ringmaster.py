@@ -38,12 +38,12 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
+from ringmaster.reporting.keys import KeyReader
 from ringmaster.reporting.live import Display
 from ringmaster.reporting.progress import DisplayView
 from ringmaster.run_control import (
     COMMAND_PERIOD,
     PAGE,
-    Keys,
     RunControl,
     RunOptions,
     SpareTime,
@@ -87,7 +87,7 @@ class Ringmaster:
         *,
         executor: Callable[[], Executor],
         display: Display,
-        keys: Keys | None = None,
+        keys: KeyReader | None = None,
         error_lines: ErrorLines | None = None,
         clock: Callable[[], float] = time.time,
         period: float = COMMIT_PERIOD,
@@ -230,7 +230,7 @@ class Ringmaster:
             raise
         for line in tests.warnings():
             self._run_log.warn(line)
-        for line in tests.untested():
+        for line in tests.untested:
             self._run_log.say(line)
         self._tests = tests.outcomes
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution.executor import ErrorLines, Executor, Signals
-from ringmaster.reporting.keys import CTRL_X
+from ringmaster.reporting.keys import CTRL_X, KeyReader
 
 #: Seconds between two looks for a command.
 COMMAND_PERIOD = 0.5
@@ -36,16 +35,6 @@ class RunOptions:
     log_faults: bool = False
     cpus: int | None = None
     page: str = ""
-
-
-class Keys(Protocol):
-    """A reader of keys, such as `reporting.keys.KeyReader`."""
-
-    def fileno(self) -> int | None:
-        """Return a descriptor that is readable after a key, None without a terminal."""
-
-    def read(self) -> str:
-        """Return the keys pressed since the last call; never blocks."""
 
 
 class SpareTime:
@@ -90,7 +79,7 @@ class RunControl:
 
     def __init__(
         self,
-        keys: Keys | None,
+        keys: KeyReader | None,
         error_lines: ErrorLines | None,
         take_commands: Callable[[], list[str]],
         unit: str,

@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ringmaster.control.source import Source
@@ -30,22 +31,12 @@ def _types_in(value: object, seen: set[int]) -> Iterator[SettingType]:
         if id(value) not in seen:
             seen.add(id(value))
             yield value
-            for inner in _attributes(value):
-                yield from _types_in(inner, seen)
+            yield from _types_in(vars(value), seen)
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from _types_in(item, seen)
     elif isinstance(value, Mapping):
         yield from _types_in([*value.values()], seen)
-
-
-def _attributes(value: SettingType) -> Iterator[object]:
-    yield from getattr(value, "__dict__", {}).values()
-    for cls in type(value).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__"):
-                yield getattr(value, name, None)
 
 
 def calls_in(table: Sequence[Setting]) -> dict[str, CallOf]:
@@ -57,6 +48,7 @@ def calls_in(table: Sequence[Setting]) -> dict[str, CallOf]:
     return calls
 
 
+@dataclass(eq=False, repr=False)
 class Recorder:
     """Records calls of one kind made from one control file.
 
@@ -64,13 +56,10 @@ class Recorder:
     variants    further calls by their names after a dot, such as Cluster.local
     """
 
-    __slots__ = ("_kind", "_positional", "_source", "variants")
-
-    def __init__(self, kind: str, source: Source, positional: tuple[str, ...] = ()) -> None:
-        self._kind = kind
-        self._source = source
-        self._positional = positional
-        self.variants: dict[str, Recorder] = {}
+    _kind: str
+    _source: Source
+    _positional: tuple[str, ...] = ()
+    variants: dict[str, Recorder] = field(default_factory=dict)
 
     def variant(self, name: str) -> Recorder:
         """Return the call after a dot.  Raises AttributeError."""
@@ -127,6 +116,7 @@ NAME = "read_parameters"
 _NEEDED = frozenset({"start", "min", "max"})
 
 
+@dataclass(eq=False, repr=False)
 class ParameterReader:
     """The function `read_parameters` of one control file.
 
@@ -137,19 +127,10 @@ class ParameterReader:
     note        receives the place of the call and an assumption about the file
     """
 
-    __slots__ = ("_known", "_note", "_positional", "_source")
-
-    def __init__(
-        self,
-        source: Source,
-        known: Collection[str],
-        positional: tuple[str, ...],
-        note: Callable[[tuple[int, int] | None, str], None],
-    ) -> None:
-        self._source = source
-        self._known = known
-        self._positional = positional
-        self._note = note
+    _source: Source
+    _known: Collection[str]
+    _positional: tuple[str, ...]
+    _note: Callable[[tuple[int, int] | None, str], None]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> list[Call]:
         return self.called(calling_position(self._source, 2), *args, **kwargs)

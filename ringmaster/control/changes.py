@@ -320,7 +320,9 @@ class _Tables:
         self._value(setting.type, path, old, new, setting.change or outer)
         if setting.rule is None or len(self.changes) == known:
             return
-        place, reason = _judged(setting.rule, old, new)
+        verdict = setting.rule(None if old is ABSENT else old, None if new is ABSENT else new)
+        # the place of the fault, from the setting on, and the reason
+        place, reason = ((), verdict) if isinstance(verdict, str) else verdict
         if reason:
             del self.changes[known:]
             old, new = _at(old, place), _at(new, place)
@@ -452,14 +454,6 @@ def _by_code(items: list[Any]) -> dict[str | int, Any] | None:
             return None
         by_code[key] = item
     return by_code
-
-
-def _judged(
-    rule: Callable[[Any, Any], str | tuple[SettingPath, str]], old: Any, new: Any
-) -> tuple[SettingPath, str]:
-    """Return the place, from the setting on, and the reason of a rule's refusal, or ""."""
-    verdict = rule(None if old is ABSENT else old, None if new is ABSENT else new)
-    return ((), verdict) if isinstance(verdict, str) else verdict
 
 
 def _at(value: Any, path: SettingPath) -> Any:

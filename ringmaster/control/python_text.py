@@ -5,6 +5,7 @@ Values become literals: foreign text cannot become code.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,51 +30,37 @@ class Call:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
 
-def literal(value: Any, indent: int = 0, room: int = WIDTH) -> str:
+def literal(value: Any, indent: int = 0, room: float = WIDTH) -> str:
     """Return a Python expression for `value`: one line if it fits into `room` columns, else
     several lines, with the inner lines indented by `indent` + 4 columns."""
-    flat = _flat(value)
-    if len(flat) <= room or not isinstance(value, Call | list | tuple | Mapping):
-        return flat
+    opening, items, closing = _parts(value)
+    flat = ", ".join(prefix + literal(item, room=math.inf) for prefix, item in items)
+    if len(opening + flat + closing) <= room or not items:
+        return opening + flat + closing
     pad = " " * (indent + 4)
-    inner = WIDTH - indent - 4 - 1
-    items: list[str] = []
-    opening, closing = "[", "]"
-    match value:
-        case Call(kind=kind, args=args, kwargs=kwargs):
-            opening, closing = f"{kind}(", ")"
-            items += [literal(item, indent + 4, inner) for item in args]
-            items += [
-                f"{name}={literal(item, indent + 4, inner - len(name) - 1)}"
-                for name, item in kwargs.items()
-            ]
-        case Mapping():
-            opening, closing = "{", "}"
-            for key, item in value.items():
-                name = _flat(key)
-                items.append(f"{name}: {literal(item, indent + 4, inner - len(name) - 2)}")
-        case _:
-            items += [literal(item, indent + 4, inner) for item in value]
-    if not items:
-        return flat
-    return f"{opening}\n{pad}" + f",\n{pad}".join(items) + f",\n{' ' * indent}{closing}"
+    lines = [
+        f"{pad}{prefix}{literal(item, indent + 4, WIDTH - indent - 5 - len(prefix))},\n"
+        for prefix, item in items
+    ]
+    return f"{opening}\n{''.join(lines)}{' ' * indent}{closing}"
 
 
-def _flat(value: Any) -> str:
+def _parts(value: Any) -> tuple[str, list[tuple[str, Any]], str]:
+    """Return the opening, the items with the text before each, and the closing of a literal."""
     match value:
         case Code(text=text):
-            return text
+            return text, [], ""
         case Call(kind=kind, args=args, kwargs=kwargs):
-            parts = [*map(_flat, args), *(f"{k}={_flat(v)}" for k, v in kwargs.items())]
-            return f"{kind}({', '.join(parts)})"
+            named = [(f"{name}=", item) for name, item in kwargs.items()]
+            return f"{kind}(", [*(("", item) for item in args), *named], ")"
         case str():
-            return _quoted(value)
+            return _quoted(value), [], ""
         case Mapping():
-            return "{" + ", ".join(f"{_flat(k)}: {_flat(v)}" for k, v in value.items()) + "}"
+            return "{", [(f"{literal(key)}: ", item) for key, item in value.items()], "}"
         case list() | tuple():
-            return "[" + ", ".join(map(_flat, value)) + "]"
+            return "[", [("", item) for item in value], "]"
         case None | bool() | int() | float():
-            return repr(value)
+            return repr(value), [], ""
     raise TypeError(f"no literal for {type(value).__name__}")
 
 

@@ -132,29 +132,24 @@ class SettingPlaces:
         call arguments.  The place of a missing setting is that of the competition type.
         """
         name = str(path[0]) if path else "competition_type"
-        around = self._place(self._last("competition_type"), Span(1, 1, 1, 2)).value
+        innermost = self._last("competition_type")
         node = self._last(name)
-        place = self._place(node, around)
         value = self._namespace.get(name, UNKNOWN)
         for key in path[1:]:
             node = self._recorded(value) or node
-            place = self._place(node, place.value)
-            if node is not None:
-                node = self._child(node.value, key, value)
-                place = self._place(node, place.value)
+            innermost = node or innermost
+            node = node and self._child(node.value, key, value)
             value = part(value, key, self._positional)
-        return self._place(node or self._recorded(value), place.value)
+        node = node or self._recorded(value)
+        if node is not None:
+            name_span = None if node.name is None else self._source.span_of(node.name)
+            return Place(self._source.span_of(node.value), name_span)
+        return Place(self._source.span_of(innermost.value) if innermost else Span(1, 1, 1, 2))
 
     def _last(self, name: str) -> _Node | None:
         """Return the last value that the file gives to a top-level name."""
         nodes = self._bindings.get(name)
         return nodes[-1] if nodes else None
-
-    def _place(self, node: _Node | None, around: Span) -> Place:
-        if node is None:
-            return Place(around)
-        name = None if node.name is None else self._source.span_of(node.name)
-        return Place(self._source.span_of(node.value), name)
 
     def _recorded(self, value: Any) -> _Node | None:
         if isinstance(value, Call) and value.position is not None:

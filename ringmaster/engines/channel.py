@@ -11,7 +11,7 @@ import os
 import select
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
@@ -174,7 +174,8 @@ class Channel:
         self.stood_still = 0
         self._clock = clock
         self._stdout = process.stdout_fd
-        self._errors = ErrorOutput(process.stderr_fd, self._note_error)
+        #: The engine's standard error.
+        self.errors = ErrorOutput(process.stderr_fd, self._note_error)
         self._interrupt = interrupt_fd
         self._exit = process.exit_fd
         #: The beginning of a line whose end has not arrived.
@@ -195,7 +196,7 @@ class Channel:
         self._stdout_poll = select.poll()
         self._stdout_poll.register(self._stdout, select.POLLIN)
         self._poll = select.poll()
-        for fd in (self._stdout, self._errors.fd, interrupt_fd, self._exit):
+        for fd in (self._stdout, self.errors.fd, interrupt_fd, self._exit):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
@@ -241,8 +242,8 @@ class Channel:
                     else:
                         self._handle_other(fd)
                 if has_exited:
-                    seen = self._read_last_answer(exchange)
-                    return seen - start - self._standstill(seen - beat)
+                    self._read_last(partial(self._is_answered, exchange))
+                    return self._seen - start - self._standstill(self._seen - beat)
                 now = self._clock()
                 gap = self._standstill(now - beat)
                 start, deadline, beat = start + gap, deadline + gap, now
@@ -297,7 +298,9 @@ class Channel:
                     elif fd == stdin:
                         rest = self._write_now(rest)
                     elif fd == exit_fd:
-                        return self._take_last(stream)
+                        return self._read_last(
+                            lambda lines: bool(lines) and stream.take(lines) is None
+                        )
                     else:
                         self._handle_other(fd)
                 beat, now = now, self._clock()
@@ -312,14 +315,6 @@ class Channel:
                     raise EngineTimeout(f"no answer in {patience / 1e9:g} s")
         finally:
             self._unregister(stdin)
-
-    def _take_last(self, stream: Stream) -> None:
-        """Read the last output of a process that has exited; raise EngineCrashed unless it
-        completes the stream."""
-        for lines in self._last_lines():
-            if lines and stream.take(lines) is None:
-                return
-        raise self._crashed()
 
     def _noted(self, request: bytes) -> bytes:
         if self.transcript is not None:
@@ -353,7 +348,7 @@ class Channel:
         self.leave()
         self._pondering, self._pondering_exchange = other, exchange
         other._ponder_bytes = MAX_PONDER_OUTPUT
-        for fd in (other._stdout, other._errors.fd):
+        for fd in (other._stdout, other.errors.fd):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
@@ -362,7 +357,7 @@ class Channel:
         other, self._pondering = self._pondering, None
         self._pondering_exchange = None
         if other is not None:
-            for fd in (other._stdout, other._errors.fd):
+            for fd in (other._stdout, other.errors.fd):
                 self._unregister(fd)
 
     def _unregister(self, fd: int | None) -> None:
@@ -372,9 +367,9 @@ class Channel:
 
     def _read_pondering(self, fd: int, exchange: Exchange) -> bool:
         """Read a piece of this pondering engine's output; return whether to read on."""
-        if fd == self._errors.fd:
-            self._errors.read()
-            return self._errors.fd is not None
+        if fd == self.errors.fd:
+            self.errors.read()
+            return self.errors.fd is not None
         try:
             chunk = read_available(fd, _PONDER_CHUNK)
         except OSError:
@@ -403,27 +398,22 @@ class Channel:
         self.stood_still += gap
         return gap
 
-    def _read_last_answer(self, exchange: Exchange) -> int:
-        """Read the last output of a process that has exited; return when the answer came.
+    def _read_last(self, is_complete: Callable[[bytes], bool]) -> None:
+        """Read the last output of a process that has exited.
 
-        Raises EngineCrashed without an answer.
+        is_complete  takes whole lines, b"" for none; returns whether they complete the answer
+
+        Raises EngineCrashed without a complete answer.
         """
-        for lines in self._last_lines():
-            if self._is_answered(exchange, lines):
-                return self._seen
-        raise self._crashed()
-
-    def _last_lines(self) -> Iterator[bytes]:
-        """Yield the last lines of a process that has exited.
-
-        A child may hold the pipe open, so that its end never comes.
-        """
+        # A child may hold the pipe open, so that its end never comes.
         for _ in range(_LAST_READS):
             chunk = read_available(self._stdout)
             if not chunk:
-                return
+                break
             self._seen = self._clock()
-            yield self._complete(chunk)
+            if is_complete(self._complete(chunk)):
+                return
+        raise self._crashed()
 
     def _is_answered(self, exchange: Exchange, lines: bytes) -> bool:
         """Feed lines to an exchange; return whether its answer is complete."""
@@ -483,21 +473,14 @@ class Channel:
         self._partial = self._rest = b""
         # Bounded: an engine may print for ever.
         for _ in range(16):
-            chunk = self._read_pending()
+            # Cheaper than a failed read; this runs before every move.
+            chunk = read_available(self._stdout) if self._stdout_poll.poll(0) else None
             if not chunk:
                 break
+            if self.transcript is not None:
+                self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
             text += chunk
         return text.strip()
-
-    def _read_pending(self) -> bytes:
-        """Return the output that can be read without waiting."""
-        # Cheaper than a failed read; this runs before every move.
-        if not self._stdout_poll.poll(0):
-            return b""
-        chunk = read_available(self._stdout)
-        if self.transcript is not None and chunk:
-            self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
-        return chunk or b""
 
     def send(self, data: bytes, seconds: float) -> int:
         """Write `data`; return when the writing of its last byte began.
@@ -562,13 +545,13 @@ class Channel:
         if fd == self._interrupt:
             raise JobAbandoned("the run ends")
         other = self._pondering
-        if other is not None and fd in (other._stdout, other._errors.fd):
+        if other is not None and fd in (other._stdout, other.errors.fd):
             assert self._pondering_exchange is not None
             if not other._read_pondering(fd, self._pondering_exchange):
                 self._unregister(fd)
             return
-        self._errors.read()
-        if self._errors.fd is None:
+        self.errors.read()
+        if self.errors.fd is None:
             self._unregister(fd)
 
     def _note_error(self, lines: bytes) -> None:
@@ -583,19 +566,11 @@ class Channel:
         text = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()
         return cut(text, _QUOTED)
 
-    def take_stderr(self) -> list[str]:
-        """Return the lines of standard error since the last call (bounded)."""
-        return self._errors.take()
-
-    def last_words(self) -> str:
-        """Return the last lines of standard error for a message, "" without any."""
-        return self._errors.last_words()
-
     def _crashed(self) -> EngineError:
         """Return the error for an engine that closed a pipe, with its exit status."""
         if self.process.wait(0.5, keep_output=True):
-            self._errors.drain()
-            if self.process.excess:
-                return EngineOverLimit(self.process.excess, self.code)
+            self.errors.drain()
+            if self.process.contained.excess:
+                return EngineOverLimit(self.process.contained.excess, self.code)
             return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)
         return EngineCrashed("it closed its standard input or output", self.code)

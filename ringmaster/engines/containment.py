@@ -5,7 +5,7 @@ worker's child, whatever session it is in.  After each job `sweep` kills such pr
 The reaper finds them by their tag when the worker itself was killed.
 
 Engines with bounds are measured PERIOD seconds apart, by an interval timer, whatever the
-worker is waiting for.  An engine above a bound is killed; `EngineProcess.excess` says why.
+worker is waiting for.  An engine above a bound is killed; `Contained.excess` says why.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ class Bounds:
         return not (self.memory is self.cpu is self.processes is None)
 
 
+@dataclass(eq=False)
 class Contained:
     """A running engine of this worker.
 
     excess  the bound that it has exceeded and its use, "" before
     """
 
-    def __init__(self, pid: int, bounds: Bounds) -> None:
-        self.pid = pid
-        self.bounds = bounds
-        self.excess = ""
-        self._cpu_before = 0.0
+    pid: int
+    bounds: Bounds
+    excess: str = ""
+    _cpu_before: float = 0.0
 
     def restart_count(self) -> None:
         """Count CPU time from now on."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Final, Literal
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript, now_ns
@@ -74,6 +75,7 @@ class Limits:
     cleanup: bool = False
 
 
+@dataclass(eq=False)
 class Thought:
     """The answer to a request to move.
 
@@ -86,61 +88,35 @@ class Thought:
     is_turned   whether that score is the opponent's
     """
 
-    __slots__ = (
-        "_info",
-        "_numbers",
-        "_score_and_mate",
-        "elapsed_ns",
-        "info_lines",
-        "is_turned",
-        "kind",
-        "move",
-        "ponder",
-    )
+    kind: ThoughtKind
+    move: str
+    elapsed_ns: int
+    ponder: str = ""
+    info_lines: bytes = b""
+    is_turned: bool = False
 
-    def __init__(
-        self,
-        kind: ThoughtKind,
-        move: str,
-        elapsed_ns: int,
-        ponder: str = "",
-        info_lines: bytes = b"",
-        is_turned: bool = False,
-    ) -> None:
-        self.kind: ThoughtKind = kind
-        self.move = move
-        self.elapsed_ns = elapsed_ns
-        self.ponder = ponder
-        self.info_lines = info_lines
-        self.is_turned = is_turned
-        self._info: bytes | None = None
-        self._numbers: dict[str, int] | None = None
-        self._score_and_mate: tuple[int | None, int | None] | None = None
-
-    @property
+    @cached_property
     def info(self) -> bytes:
         """The info line with the score, b"" without one."""
-        if self._info is None:
-            self._info = score_line(self.info_lines) if self.info_lines else b""
-        return self._info
+        return score_line(self.info_lines) if self.info_lines else b""
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return read_info(self.info)
 
     def number(self, name: str) -> int | None:
         """Return the info line's "depth", "seldepth", "nodes", "nps", "hashfull" or
         "tbhits", None without it."""
-        if self._numbers is None:
-            self._numbers = read_info(self.info)
         return self._numbers.get(name)
 
     def score_and_mate(self) -> tuple[int | None, int | None]:
         """Return the mover's (centipawns, mate), at most one of them not None; a mate is in
         moves over UCI and in plies over USI."""
-        if self._score_and_mate is None:
-            score, mate = read_score(self.info)
-            if self.is_turned:
-                # "mate 0" has no opposite.
-                score, mate = None if score is None else -score, -mate if mate else None
-            self._score_and_mate = score, mate
-        return self._score_and_mate
+        score, mate = read_score(self.info)
+        if self.is_turned:
+            # "mate 0" has no opposite.
+            score, mate = None if score is None else -score, -mate if mate else None
+        return score, mate
 
     @property
     def pv(self) -> tuple[str, ...]:
@@ -434,7 +410,7 @@ class Engine(ABC):
 
     def last_words(self) -> str:
         """Return the last lines of standard error, "" without any."""
-        return "" if self._channel is None else self._channel.last_words()
+        return "" if self._channel is None else self._channel.errors.last_words()
 
     def say_goodbye(self) -> None:
         """Send the quit command without waiting, so that several engines quit at once;

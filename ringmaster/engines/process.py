@@ -68,6 +68,7 @@ class EngineProcess:
     stderr_fd            None when standard error is discarded
     exit_fd              readable when the process has exited; None where the
                          system has no such descriptor
+    contained            its bounds
     """
 
     def __init__(
@@ -102,11 +103,10 @@ class EngineProcess:
         except (OSError, ValueError) as error:
             raise EngineNotStarted(_why_not_started(command, cwd, error)) from error
         self.pid = self._popen.pid
-        self._contained = containment.admit(self.pid, bounds)
+        self.contained = containment.admit(self.pid, bounds)
         self._slot = surroundings.slot
         self._reaper_fd = surroundings.reaper_fd
-        if self._reaper_fd is not None:
-            reaper.announce(self._reaper_fd, self._slot, self.pid)
+        reaper.announce(self._reaper_fd, self._slot, self.pid)
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         self.stdin_fd = self._popen.stdin.fileno()
@@ -162,7 +162,7 @@ class EngineProcess:
         if state.si_code != os.CLD_EXITED:
             names = {number.value: number.name for number in signal.Signals}
             status = f"signal {names.get(state.si_status, state.si_status)}"
-        return status + self._contained.remark()
+        return status + self.contained.remark()
 
     def measure(self) -> usage.Usage:
         """Return CPU seconds since the start and peak memory, descendants included."""
@@ -173,12 +173,7 @@ class EngineProcess:
         is bounded."""
         if self.is_open:
             usage.reset_peak(self.pid)
-            self._contained.restart_count()
-
-    @property
-    def excess(self) -> str:
-        """The bound for which the engine was killed and its use, "" without one."""
-        return self._contained.excess
+            self.contained.restart_count()
 
     def close_stdin(self) -> None:
         """Close the engine's standard input, on which most engines quit; idempotent."""
@@ -196,14 +191,16 @@ class EngineProcess:
         if not self.is_open:
             return
         self.close_stdin()
-        family = usage.descendants(self.pid)
+        family = {pid: reaper.start_time(pid) for pid in usage.members(self.pid)[1:]}
         if not self.wait(patience):
             self._signal_group(signal.SIGTERM)
             self.wait(patience / 2)
         # The leader is not reaped yet, so its pid still names this group.  Children that
         # it left behind are in the group or in `family`.
         self._signal_group(signal.SIGKILL)
-        usage.kill(family)
+        for pid, start in family.items():
+            if reaper.start_time(pid) == start:
+                reaper.kill(pid)
         self.wait(_KILLED)
         self._popen.wait()
         self._release()
@@ -221,8 +218,7 @@ class EngineProcess:
                 stream.close()
         if self.exit_fd is not None:
             os.close(self.exit_fd)
-        if self._reaper_fd is not None:
-            reaper.retire(self._reaper_fd, self._slot, self.pid)
+        reaper.retire(self._reaper_fd, self._slot, self.pid)
 
 
 def _open_pidfd(pid: int) -> int | None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from ringmaster.engines.channel import Stream
-from ringmaster.engines.uci_messages import find_line, last_score_lines, read_info, read_score
+from ringmaster.engines.uci_messages import find_line, last_score_lines, read_score
 from ringmaster.errors import EngineProtocolError, shown
 from ringmaster.model.jobs import ScoreKind
 
@@ -83,37 +83,6 @@ class EvaluationStream(Stream):
             raise EngineProtocolError(f"it gave {bad} for a score")
 
 
-class SearchStream(Stream):
-    """Answers to `go`, which end with bestmove.
-
-    values  each answer's last exact score for the mover, in centipawns; a mate is ±MATE,
-            NaN without an exact score
-    """
-
-    def __init__(self, requests: Sequence[bytes], in_flight: int) -> None:
-        super().__init__(requests, in_flight)
-        self.values: list[float] = []
-        self.last_line = b""
-        self._unfinished = b""
-
-    def take(self, lines: bytes) -> bytes | None:
-        earlier, at = self._unfinished, 0
-        while (end := find_line(lines, _BESTMOVE, at)) >= 0:
-            line = last_score_lines(lines[at:end])[0] or earlier
-            earlier, at = b"", end + len(_BESTMOVE)
-            self.values.append(score_of(line))
-            self.last_line = line
-        self._unfinished = last_score_lines(lines[at:])[0] or earlier
-        self.done = len(self.values)
-        self._check_count()
-        return None if self.done == len(self._requests) else self.more()
-
-    @property
-    def depth(self) -> int | None:
-        """The depth of the last answer's score, None without one."""
-        return read_info(self.last_line).get("depth")
-
-
 def score_of(line: bytes) -> float:
     """Return the score of an info line for the mover, NaN for b""."""
     score, mate = read_score(line)
@@ -123,33 +92,52 @@ def score_of(line: bytes) -> float:
     return math.nan if score is None else float(score)
 
 
+def end_of_answer(text: bytes) -> bytes:
+    """Return the last MAX_ANSWER bytes of an answer."""
+    return text[-MAX_ANSWER:]
+
+
+def exact_score(text: bytes) -> bytes:
+    """Return the line with an answer's last exact score for the mover, b"" without one."""
+    line = last_score_lines(text)[0]
+    return line + b"\n" if line else b""
+
+
 class AnswerStream(Stream):
     """Answers as texts: the output up to readyok (isready follows each request), or up to
     and with the bestmove line where the request is a `go`.
 
-    answers  the end of each text, at most MAX_ANSWER bytes
+    shorten  returns the part to keep of an answer, and of whole lines at its beginning
+    answers  the kept parts
     """
 
-    def __init__(self, requests: Sequence[bytes], in_flight: int, *, searches: bool) -> None:
+    def __init__(
+        self,
+        requests: Sequence[bytes],
+        in_flight: int,
+        *,
+        searches: bool,
+        shorten: Callable[[bytes], bytes] = end_of_answer,
+    ) -> None:
         if not searches:
             requests = [request + _READY for request in requests]
         super().__init__(requests, in_flight)
         self.answers: list[bytes] = []
         self._searches = searches
+        self._shorten = shorten
         self._unfinished = b""
 
     def take(self, lines: bytes) -> bytes | None:
         lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
         sign = _BESTMOVE if self._searches else b"readyok"
         text = self._unfinished + lines
-        at = 0
-        begin = max(0, len(self._unfinished) - len(sign))
+        at, begin = 0, len(self._unfinished)
         while (index := find_line(text, sign, begin)) >= 0:
             end = text.index(b"\n", index) + 1
             answer = text[at : end if self._searches else index]
-            self.answers.append(answer[-MAX_ANSWER:])
+            self.answers.append(self._shorten(answer))
             at = begin = end
-        self._unfinished = text[at:][-MAX_ANSWER:]
+        self._unfinished = self._shorten(text[at:])
         self.done = len(self.answers)
         self._check_count()
         return None if self.done == len(self._requests) else self.more()
@@ -238,25 +226,12 @@ def _shown_end(answer: bytes) -> str:
 
 
 class CustomForm:
-    """The score's place by the control file's own pattern.
-
-    Raises EngineProtocolError for an invalid pattern, or one without a group.
-    """
+    """The score's place by the control file's own pattern, which has a group."""
 
     def __init__(self, kind: ScoreKind) -> None:
         assert kind.pattern is not None
         self.unit, self.pov = kind.unit, kind.pov
-        try:
-            self._pattern = re.compile(kind.pattern)
-        except re.error as error:
-            raise EngineProtocolError(
-                f"the pattern {kind.pattern!r} is no regular expression: {error}"
-            ) from None
-        if not self._pattern.groups:
-            raise EngineProtocolError(
-                f"the pattern {kind.pattern!r} has no group; put the score in brackets,"
-                r' as in r"Total: (\S+)"'
-            )
+        self._pattern = re.compile(kind.pattern)
 
     def value(self, answer: bytes) -> float:
         """Return the score of an answer in the engine's units, NaN without one.

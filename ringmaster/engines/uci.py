@@ -89,10 +89,27 @@ class UciOrUsiEngine(Engine):
         #: Whether its scores are the opponent's, as each colour.
         self._turned: tuple[bool, ...] = (False, False)
 
+    @classmethod
+    def go_command(cls, limits: Limits, *, ponder: bool = False) -> bytes:
+        """Return the `go` line for the limits, its newline included."""
+        words = b"go ponder" if ponder else b"go"
+        if limits.clock_ms is not None:
+            words += cls._clock_words(limits, *limits.clock_ms)
+        if limits.nodes is not None:
+            words += b" nodes %d" % limits.nodes
+        if limits.depth is not None:
+            words += b" depth %d" % limits.depth
+        if limits.move_time_ms is not None:
+            words += b" movetime %d" % limits.move_time_ms
+        return words + b"\n"
+
     @staticmethod
     @abstractmethod
-    def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
-        """Return the `go` line for the limits, its newline included."""
+    def _clock_words(limits: Limits, first: int, second: int) -> bytes:
+        """Return the words for the clocks, a space before each.
+
+        first, second  milliseconds of both sides, as in `limits.clock_ms`
+        """
 
     def _declared(self, name: str) -> OptionDeclaration | None:
         """Return the option of that name, None when the engine has none."""
@@ -267,7 +284,10 @@ class UciOrUsiEngine(Engine):
             self._pondering = None
             self._let_begin(pondering)
             if self._last_move == self._expected:
-                return self._ponder_hit(colour, pondering, seconds)
+                # An answer that came too early, which the protocol forbids, costs no time.
+                if not pondering.is_complete:
+                    spent = self._converse(pondering, b"ponderhit\n", seconds)
+                return self._thought(colour, pondering, spent)
             if not pondering.is_complete:
                 # The opponent has moved: stopping costs the engine's own time.
                 spent = self._converse(pondering, b"stop\n", seconds)
@@ -321,15 +341,6 @@ class UciOrUsiEngine(Engine):
                 # Its lines come with its move.
                 self._prints = False
 
-    def _ponder_hit(self, colour: int, go: Go, seconds: float) -> Thought:
-        """Make the search on the opponent's time an ordinary one.
-
-        An answer that came too early, which the protocol forbids, counts as the answer
-        now and costs no time.
-        """
-        elapsed = 0 if go.is_complete else self._converse(go, b"ponderhit\n", seconds)
-        return self._thought(colour, go, elapsed)
-
     def _thought(self, colour: int, go: Go, elapsed: int) -> Thought:
         move = go.bestmove
         self._expected = ponder = go.ponder
@@ -370,16 +381,6 @@ class UciOrUsiEngine(Engine):
     def _say_goodbye(self) -> None:
         # Some engines read only `stop` during a search.
         self.channel.send(b"stop\nquit\n", 0.1)
-
-
-def move_limits(limits: Limits) -> bytes:
-    """Return the words for the limits of a single move, a space before each."""
-    words = b"" if limits.nodes is None else b" nodes %d" % limits.nodes
-    if limits.depth is not None:
-        words += b" depth %d" % limits.depth
-    if limits.move_time_ms is not None:
-        words += b" movetime %d" % limits.move_time_ms
-    return words
 
 
 def _without(limits: Limits, colour: int, spent: int) -> Limits:
@@ -428,17 +429,13 @@ class UciEngine(UciOrUsiEngine):
         return {option.name: variant}
 
     @staticmethod
-    def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
-        words = b"go ponder" if ponder else b"go"
-        if limits.clock_ms is not None:
-            if limits.increment_ms == (0, 0):
-                words = b"%b wtime %d btime %d" % (words, *limits.clock_ms)
-            else:
-                numbers = (words, *limits.clock_ms, *limits.increment_ms)
-                words = b"%b wtime %d btime %d winc %d binc %d" % numbers
-            if limits.moves_to_go:
-                words += b" movestogo %d" % limits.moves_to_go
-        return words + move_limits(limits) + b"\n"
+    def _clock_words(limits: Limits, first: int, second: int) -> bytes:
+        words = b" wtime %d btime %d" % (first, second)
+        if limits.increment_ms != (0, 0):
+            words += b" winc %d binc %d" % limits.increment_ms
+        if limits.moves_to_go:
+            words += b" movestogo %d" % limits.moves_to_go
+        return words
 
 
 #: Options of every engine by the protocol's text, declared or not.
@@ -501,21 +498,17 @@ class UsiEngine(UciOrUsiEngine):
         self.channel.send(b"usinewgame\n", self._timeout)
 
     @staticmethod
-    def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
-        """Return the `go` line for the limits.
-
-        Byo-yomi is 0 without byo-yomi and increment: some engines search for ever on a `go`
+    def _clock_words(limits: Limits, first: int, second: int) -> bytes:
+        """Byo-yomi is 0 without byo-yomi and increment: some engines search for ever on a `go`
         without it.  USI allows increments or byo-yomi; YaneuraOu reads both together.
         """
-        words = b"go ponder" if ponder else b"go"
-        if limits.clock_ms is not None:
-            words = b"%b btime %d wtime %d" % (words, *limits.clock_ms)
-            has_increment = limits.increment_ms != (0, 0)
-            if limits.byoyomi_ms or not has_increment:
-                words = b"%b byoyomi %d" % (words, limits.byoyomi_ms)
-            if has_increment:
-                words = b"%b binc %d winc %d" % (words, *limits.increment_ms)
-        return words + move_limits(limits) + b"\n"
+        words = b" btime %d wtime %d" % (first, second)
+        has_increment = limits.increment_ms != (0, 0)
+        if limits.byoyomi_ms or not has_increment:
+            words += b" byoyomi %d" % limits.byoyomi_ms
+        if has_increment:
+            words += b" binc %d winc %d" % limits.increment_ms
+        return words
 
     def end_game(self, outcome: GameOutcome) -> None:
         self.channel.send(f"gameover {outcome}\n".encode(), 0.1)

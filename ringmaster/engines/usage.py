@@ -12,10 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    import psutil
+from typing import Final
 
 #: Linux's number of a process's CPU clock.
 _CPU_CLOCK: Final = 2
@@ -57,9 +54,10 @@ def members(pid: int) -> list[int]:
     import psutil
 
     try:
-        return [process.pid for process in _psutil_family(pid)]
+        children = psutil.Process(pid).children(recursive=True)
     except psutil.Error:
         return [pid]
+    return [pid, *(child.pid for child in children)]
 
 
 def own_memory(pid: int) -> int:
@@ -84,32 +82,6 @@ def reset_peak(pid: int) -> None:
     """Reset the peak of resident memory (Linux) for a new game."""
     with suppress(OSError):
         Path(f"/proc/{pid}/clear_refs").write_bytes(b"5")
-
-
-def descendants(pid: int) -> list[psutil.Process]:
-    """Return the living descendants of a process, for `kill`."""
-    import psutil
-
-    family = []
-    for child in members(pid)[1:]:
-        try:
-            process = psutil.Process(child)
-            process.create_time()  # read now, compared before a signal
-        except psutil.Error:
-            continue
-        family.append(process)
-    return family
-
-
-def kill(processes: list[psutil.Process]) -> None:
-    """Send SIGKILL to each process that still runs, never to a later one with its pid."""
-    import psutil
-
-    for process in processes:
-        try:
-            process.kill()
-        except psutil.Error:
-            continue
 
 
 @cache
@@ -164,19 +136,12 @@ def _contents(path: str) -> bytes:
         os.close(fd)
 
 
-def _psutil_family(pid: int) -> list[psutil.Process]:
-    import psutil
-
-    process = psutil.Process(pid)
-    return [process, *process.children(recursive=True)]
-
-
 def _measure_psutil(pid: int) -> Usage:
     import psutil
 
     cpu, peak = 0.0, 0
     try:
-        for member in _psutil_family(pid):
+        for member in map(psutil.Process, members(pid)):
             times = member.cpu_times()
             cpu += times.user + times.system
             peak += member.memory_info().rss

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from ringmaster.errors import UsageError
@@ -56,17 +57,12 @@ def share(
     cores: dict[str, list[int]] = {}
     for cpu in available:
         cores.setdefault(core(cpu), []).append(cpu)
-    if len(cores) >= workers:
-        # Whole cores, so that no game slows another down.
-        groups = list(cores.values())
-        each = len(groups) // workers
-        return [
-            sorted(cpu for group in groups[i * each : (i + 1) * each] for cpu in group)
-            for i in range(workers)
-        ]
-    ordered = [cpu for group in cores.values() for cpu in group]
-    each = len(ordered) // workers
-    return [sorted(ordered[i * each : (i + 1) * each]) for i in range(workers)]
+    # Whole cores where possible, so that no game slows another down.
+    groups = list(cores.values())
+    if len(groups) < workers:
+        groups = [[cpu] for group in groups for cpu in group]
+    each = len(groups) // workers
+    return [sorted(chain(*groups[i * each : (i + 1) * each])) for i in range(workers)]
 
 
 def plan(cpus: str | None, workers: int) -> list[list[int]]:

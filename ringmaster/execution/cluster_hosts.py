@@ -210,15 +210,10 @@ class Hosts:
             if host.state not in ("new", "out"):
                 self._link.prepare(host.address, host.id, self.orders)
 
-    def known(self, address: str, id: str) -> ClusterHost | None:
-        """Return a host that is still the asked one, and not out."""
-        host = self._by_address.get(address)
-        return host if host is not None and host.id == id and host.state != "out" else None
-
     def take_prepared(self, news: Prepared) -> None:
         """Take the facts of a host, or refuse it; `admit` lets a new one play."""
-        host, facts = self.known(news.address, news.id), news.facts
-        if host is None:
+        host, facts = self._by_address.get(news.address), news.facts
+        if host is None or host.id != news.id or host.state == "out":
             return
         host.cuts += news.is_cut
         if news.is_cut and host.cuts < _MOST_CUTS:

@@ -1,72 +1,23 @@
-"""Messages between the executor and one worker.
+"""Jobs that are queued ahead for one worker.
 
-`Messages` carries messages over a stream: the length in four bytes, then the message.
-`JobQueue` (executor) and `Inbox` (worker) add a second socket for jobs that are queued
-ahead.  A worker finds its next job there without waiting for its parent to wake up.  Both
-sides can read from that socket, so the parent takes back jobs that a late or dead worker
-has not begun.  The stream itself stays empty during a job: input there ends the job.
+Messages go through a `Connection` of multiprocessing.  `JobQueue` (executor) and `Inbox`
+(worker) add a second socket for jobs that are queued ahead.  A worker finds its next job
+there without waiting for its parent to wake up.  Both sides can read from that socket, so
+the parent takes back jobs that a late or dead worker has not begun.  The connection itself
+stays empty during a job: input there ends the job.
 """
 
 from __future__ import annotations
 
-import os
 import select
 import socket
-import struct
 import sys
-from collections import deque
+from multiprocessing.connection import Connection
 
 #: Largest job in bytes that is queued ahead.
 MAX_QUEUED_BYTES = 1 << 15
 #: Executors with more workers queue no jobs ahead: their workers wait for the parent anyway.
 MAX_QUEUES = 64
-
-_LENGTH = struct.Struct("!I")
-_CHUNK = 1 << 16
-
-
-class Messages:
-    """One end of a connection: a blocking descriptor, which it owns."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._received = bytearray()
-
-    def fileno(self) -> int:
-        """Return the descriptor to wait for."""
-        return self._fd
-
-    def send(self, message: bytes) -> None:
-        """Send a message.  Raises OSError when the other end is gone."""
-        data = memoryview(_LENGTH.pack(len(message)) + message)
-        while data:
-            data = data[os.write(self._fd, data) :]
-
-    def receive(self) -> list[bytes]:
-        """Wait for a message; return every message that has arrived whole.
-
-        Raises EOFError when the other end is closed, OSError when it is gone or this end
-        is closed.
-        """
-        messages: list[bytes] = []
-        while not messages:
-            data = os.read(self._fd, _CHUNK)
-            if not data:
-                raise EOFError
-            self._received += data
-            while len(self._received) >= _LENGTH.size:
-                end = _LENGTH.size + _LENGTH.unpack_from(self._received)[0]
-                if len(self._received) < end:
-                    break
-                messages.append(bytes(self._received[_LENGTH.size : end]))
-                del self._received[:end]
-        return messages
-
-    def close(self) -> None:
-        """Close the descriptor; idempotent."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
 
 class JobQueue:
@@ -113,9 +64,8 @@ class Inbox:
     queue_fd  the worker's end of a `JobQueue`, which the inbox owns; None without a queue
     """
 
-    def __init__(self, connection: Messages, queue_fd: int | None) -> None:
+    def __init__(self, connection: Connection, queue_fd: int | None) -> None:
         self._connection = connection
-        self._messages: deque[bytes] = deque()
         self._queue = None if queue_fd is None else socket.socket(fileno=queue_fd)
         self._poll = select.poll()
         self._poll.register(connection.fileno(), select.POLLIN)
@@ -127,19 +77,13 @@ class Inbox:
 
         Raises EOFError when the parent has closed the connection, OSError when it is gone.
         """
-        while not self._messages:
+        while True:
             ready = [fd for fd, _ in self._poll.poll()]
             # The connection goes first: its job was sent while the queue was empty.
             if self._connection.fileno() in ready:
-                self._messages.extend(self._connection.receive())
-            elif self._queue is not None and (job := _receive_now(self._queue)) is not None:
+                return self._connection.recv_bytes()
+            if self._queue is not None and (job := _receive_now(self._queue)) is not None:
                 return job
-        return self._messages.popleft()
-
-    def close(self) -> None:
-        """Close the queue; idempotent.  The connection stays open."""
-        if self._queue is not None:
-            self._queue.close()
 
 
 def _receive_now(end: socket.socket) -> bytes | None:

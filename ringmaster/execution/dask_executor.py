@@ -275,7 +275,7 @@ class DaskExecutor(Executor):
     def _try(self, host: ClusterHost) -> None:
         """Measure a host's speed, if it has to be known."""
         for job in self._hosts.trials(host):
-            number = self._next_number()
+            number = next(self._numbers)
             self._trials[number] = job
             self._send(host, [number])
 

@@ -95,7 +95,7 @@ async def _greet(address: str, security: Security, seconds: float) -> None:
 
 
 def _words(error: BaseException) -> str:
-    return f"{error or type(error).__name__}"
+    return str(error) or type(error).__name__
 
 
 def _security(cluster: Cluster) -> Security | None:

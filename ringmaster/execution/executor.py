@@ -6,6 +6,7 @@ encoded jobs and results.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from abc import ABC, abstractmethod
@@ -62,7 +63,7 @@ class Executor(ABC):
     def __init__(self) -> None:
         #: Jobs not yet reported by number, in order of submission.
         self._jobs: dict[int, Job] = {}
-        self._last_number = 0
+        self._numbers = itertools.count(1)
         self._events: list[tuple[int, JobEnd]] = []
         self._notices: list[tuple[str, bool]] = []
         #: How often jobs were lost since their last result, by class and id.
@@ -102,13 +103,9 @@ class Executor(ABC):
             data = self._encode(job)
         except (TypeError, ValueError, OverflowError) as error:
             raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
-        number = self._next_number()
+        number = next(self._numbers)
         self._jobs[number] = job
         self._enqueue(number, data)
-
-    def _next_number(self) -> int:
-        self._last_number += 1
-        return self._last_number
 
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""

@@ -8,7 +8,7 @@ the parent's terminal and files open, and looks for modules in the current folde
 user's engine may be called chess.py.  This one leads its own session, so Ctrl-C and Ctrl-Z
 in the terminal reach the parent only, and workers go on watching the engines' clocks.
 
-Standard input is a socket.  It begins with a line of JSON:
+Standard input is a socket.  It begins with a message of JSON:
 
     path    sys.path of the parent
     work    "package.module:factory"
@@ -38,6 +38,7 @@ import sys
 import time
 import traceback
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
 
@@ -166,25 +167,15 @@ def _do_nothing(_number: int, _frame: FrameType | None) -> None:
     pass
 
 
-def _read_line(control: socket.socket) -> bytes:
-    """Read the line of JSON and not a byte more: descriptors come after it."""
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        available = control.recv(65536, socket.MSG_PEEK)
-        if not available:
-            sys.exit(0)
-        end = available.find(b"\n") + 1
-        line += control.recv(end or len(available))
-    return bytes(line)
-
-
 def main() -> None:
     """Run the fork server."""
     control = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    config = json.loads(_read_line(control))
+    # not a byte more is read: descriptors come after the configuration
+    with Connection(os.dup(control.fileno())) as connection:
+        config = json.loads(connection.recv_bytes())
     server = _Server(control, config)
     sys.path[:] = config["path"]
     importlib.import_module("ringmaster.execution.worker")

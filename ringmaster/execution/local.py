@@ -238,13 +238,10 @@ class LocalExecutor(Executor):
             self._reaper.close()
         for process in workers:
             process.close()
-        self._jobs.clear()
-        self._pending.clear()
-        self._idle.clear()
-        self._events.clear()
-        self._by_fd.clear()
-        self._slots.clear()
-        self._leaving.clear()
+        for jobs in (self._jobs, self._pending, self._events):
+            jobs.clear()
+        for slots in (self._idle, self._by_fd, self._slots, self._leaving):
+            slots.clear()
 
     def _add_slot(self, number: int) -> None:
         slot = _Slot(number, self._fork_server.start_worker(number))
@@ -289,7 +286,7 @@ class LocalExecutor(Executor):
             slot = self._idle.popleft()
             number, data = self._pending[0]
             try:
-                slot.process.connection.send(worker.NUMBER.pack(number) + data)
+                slot.process.connection.send_bytes(worker.NUMBER.pack(number) + data)
             except ConnectionError:
                 continue  # It died idle; its end of file is still to be read.
             self._pending.popleft()
@@ -340,11 +337,15 @@ class LocalExecutor(Executor):
 
     def _receive(self, slot: _Slot) -> None:
         """Read a worker's messages, or notice its end."""
+        connection, messages = slot.process.connection, list[bytes]()
         try:
-            messages = slot.process.connection.receive()
+            # those of all jobs that may have ended meanwhile
+            while not messages or (len(messages) < len(slot.jobs) and connection.poll()):
+                messages.append(connection.recv_bytes())
         except (EOFError, OSError):
-            self._replace(slot)
-            return
+            if not messages:
+                self._replace(slot)
+                return
         for message in messages:
             if message[:1] == worker.NOTICE:
                 self._notices.append((message[1:].decode("utf-8", "replace"), True))

@@ -19,13 +19,14 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from multiprocessing.connection import Connection
 from typing import IO, Any
 
 import psutil
 
 from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import fork_server
-from ringmaster.execution.connection import MAX_QUEUES, JobQueue, Messages
+from ringmaster.execution.connection import MAX_QUEUES, JobQueue
 
 #: Seconds for workers to end by themselves when the parent has died.
 ORPHAN_GRACE = 5.0
@@ -66,8 +67,9 @@ def raise_file_limit(workers: int) -> int:
 class WorkerProcess:
     """A worker's process: its connection, its standard error, and how it ended.
 
-    slot   the worker's number
-    queue  its job queue, None without one
+    slot       the worker's number
+    queue      its job queue, None without one
+    status_fd  readable when there is news of the process
     """
 
     def __init__(self, slot: int, control: socket.socket) -> None:
@@ -83,12 +85,12 @@ class WorkerProcess:
         with ExitStack() as ours, ExitStack() as theirs:
             near_end, far_end = socket.socketpair()
             theirs.callback(far_end.close)
-            self.connection = Messages(near_end.detach())
+            self.connection = Connection(near_end.detach())
             ours.callback(self.connection.close)
-            self._status, status_w = os.pipe()
-            ours.callback(os.close, self._status)
+            self.status_fd, status_w = os.pipe()
+            ours.callback(os.close, self.status_fd)
             theirs.callback(os.close, status_w)
-            os.set_blocking(self._status, False)
+            os.set_blocking(self.status_fd, False)
             # Append mode, so that truncating leaves no hole.
             self._stderr: IO[bytes] = ours.enter_context(tempfile.TemporaryFile("a+b", buffering=0))
             fds = [far_end.fileno(), status_w, self._stderr.fileno()]
@@ -100,15 +102,11 @@ class WorkerProcess:
             socket.send_fds(control, [fork_server.REQUEST.pack(slot)], fds)
             self._open = ours.pop_all()
 
-    def status_fd(self) -> int:
-        """Return a descriptor that is readable when there is news of the process."""
-        return self._status
-
     def has_ended(self) -> bool:
         """Return whether the process is known to have ended; does not wait."""
         while not self._ended:
             try:
-                data = os.read(self._status, fork_server.NUMBER.size)
+                data = os.read(self.status_fd, fork_server.NUMBER.size)
             except BlockingIOError:
                 break
             if not data:
@@ -180,7 +178,7 @@ def wait_for(workers: Iterable[WorkerProcess], seconds: float) -> list[WorkerPro
             return alive
         poll = select.poll()
         for worker in alive:
-            poll.register(worker.status_fd(), select.POLLIN)
+            poll.register(worker.status_fd, select.POLLIN)
         # Without a fork server no news comes and the state has to be polled.
         if all(event & select.POLLIN == 0 for _, event in poll.poll(math.ceil(remaining * 1000))):
             time.sleep(min(0.01, remaining))
@@ -230,12 +228,11 @@ class ForkServer:
             raise ExecutorError(f"cannot start worker {slot}: {error}") from error
 
     def _boot(self) -> None:
-        with ExitStack() as stack:
-            if self._stderr is not None:
-                self._stderr.close()
-            self._stderr = tempfile.TemporaryFile("a+b", buffering=0)
-            self._control, theirs = socket.socketpair()
-            stack.callback(theirs.close)
+        if self._stderr is not None:
+            self._stderr.close()
+        self._stderr = tempfile.TemporaryFile("a+b", buffering=0)
+        self._control, theirs = socket.socketpair()
+        with theirs:
             self._process = subprocess.Popen(
                 # -P: the current folder holds the user's files, not ours.
                 [sys.executable, "-P", fork_server.__file__],
@@ -245,8 +242,9 @@ class ForkServer:
                 pass_fds=self._pass_fds,
                 start_new_session=True,
             )
-            # The line fits into the socket's buffer.
-            self._control.sendall(json.dumps(self._config).encode("ascii") + b"\n")
+            # It fits into the socket's buffer.
+            with Connection(os.dup(self._control.fileno())) as connection:
+                connection.send_bytes(json.dumps(self._config).encode("ascii"))
 
     def last_words(self) -> str:
         """Return the end of the fork server's standard error."""

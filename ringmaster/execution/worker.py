@@ -19,13 +19,14 @@ import signal
 import struct
 import traceback
 from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, Protocol
 
 import msgspec
 
 from ringmaster.execution.affinity import pin
-from ringmaster.execution.connection import Inbox, Messages
+from ringmaster.execution.connection import Inbox
 from ringmaster.model.jobs import Job, WorkerContext
 from ringmaster.model.results import JobResult
 
@@ -53,21 +54,6 @@ class Work(Protocol):
         """End all engines; called once, at the end of the worker process."""
 
 
-Factory = Callable[[WorkerContext], Work]
-
-
-def find_factory(work: str) -> Factory:
-    """Return the factory named "package.module:factory".
-
-    Raises ValueError for a name of another form, and the import's own exceptions.
-    """
-    module, colon, name = work.partition(":")
-    if not (module and colon and name):
-        raise ValueError(f"{work!r} does not name a factory; expected 'package.module:factory'")
-    factory: Factory = getattr(importlib.import_module(module), name)
-    return factory
-
-
 def serve(
     slot: int,
     control_fd: int,
@@ -78,6 +64,7 @@ def serve(
 ) -> int:
     """Be the worker of a slot until the connection closes; return the exit status.
 
+    work      name of the factory, "package.module:factory"
     queue_fd  the worker's end of a `connection.JobQueue`, or None
 
     Standard error must be a regular file.  Takes over `control_fd` and `queue_fd`.
@@ -87,8 +74,7 @@ def serve(
     # Ctrl-C is the parent's business.  Engines do not inherit a handler that does
     # nothing; they would inherit SIG_IGN.
     signal.signal(signal.SIGINT, _do_nothing)
-    connection = Messages(control_fd)
-    inbox = Inbox(connection, queue_fd)
+    connection = Connection(control_fd)
     worker: Work | None = None
     try:
         if "cpus" in setup:
@@ -100,9 +86,11 @@ def serve(
         def say(text: str) -> None:
             _send(connection, NOTICE + text.encode("utf-8", "backslashreplace"))
 
-        worker = find_factory(work)(WorkerContext(slot, control_fd, reaper_fd, setup, say))
+        module, _, name = work.partition(":")
+        factory: Callable[[WorkerContext], Work] = getattr(importlib.import_module(module), name)
+        worker = factory(WorkerContext(slot, control_fd, reaper_fd, setup, say))
         if _send(connection, READY):
-            _run_jobs(connection, inbox, worker)
+            _run_jobs(connection, Inbox(connection, queue_fd), worker)
         return 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
@@ -114,11 +102,10 @@ def serve(
         signal.signal(signal.SIGTERM, _do_nothing)
         if worker is not None:
             worker.close()
-        inbox.close()
         connection.close()
 
 
-def _run_jobs(connection: Messages, inbox: Inbox, worker: Work) -> None:
+def _run_jobs(connection: Connection, inbox: Inbox, worker: Work) -> None:
     """Run jobs and send their results until the parent is gone."""
     decode = msgspec.json.Decoder(Job).decode
     encode = msgspec.json.Encoder().encode
@@ -135,10 +122,10 @@ def _run_jobs(connection: Messages, inbox: Inbox, worker: Work) -> None:
             return
 
 
-def _send(connection: Messages, message: bytes) -> bool:
+def _send(connection: Connection, message: bytes) -> bool:
     """Send a message; return False when the parent is gone."""
     try:
-        connection.send(message)
+        connection.send_bytes(message)
     except ConnectionError:
         return False
     return True

@@ -10,7 +10,6 @@ from ringmaster.engines.engine import QUIT_PATIENCE, RESTART_PATIENCE, Engine
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine, UsiEngine
-from ringmaster.errors import EngineNotStarted
 from ringmaster.model.builds import file_words
 from ringmaster.model.players import Player
 
@@ -26,13 +25,8 @@ MakeEngine = Callable[[Player, Surroundings], Engine]
 def make_engine(
     player: Player, surroundings: Surroundings, *, interrupt_fd: int | None = None
 ) -> Engine:
-    """Return an engine that has not been launched.
-
-    Raises EngineNotStarted for an unknown protocol.
-    """
-    kind = ENGINE_OF_PROTOCOL.get(player.protocol)
-    if kind is None:
-        raise EngineNotStarted(f"protocol {player.protocol!r} is not supported yet", player.code)
+    """Return an engine that has not been launched."""
+    kind = ENGINE_OF_PROTOCOL[player.protocol]
     return kind(player, surroundings, interrupt_fd=interrupt_fd)
 
 

@@ -29,7 +29,7 @@ from ringmaster.play.game_runner import REASON_OF_ERROR
 from ringmaster.play.meter import Meter
 from ringmaster.play.probe import EngineProbe
 from ringmaster.play.scorer import Answers, Scorer
-from ringmaster.play.transcript import GameTranscript, transcript_of
+from ringmaster.play.transcript import transcript_of
 from ringmaster.positions.position_file import PositionFile
 
 
@@ -104,16 +104,14 @@ class _Run:
         self, job: EvaluationJob, engine: Engine, make: MakeEngine, surroundings: Surroundings
     ) -> None:
         self._job = job
-        self._first = engine
-        self._make = make
-        self._surroundings = surroundings
-        self._scorer: Scorer | None = None
+        self._transcript = transcript_of(job)
+        self._scorer = Scorer(job, engine, make, surroundings, self._transcript)
         self._meter = Meter(engine)
 
     @property
     def engine(self) -> Engine:
         """The present engine; earlier ones have been ended."""
-        return self._first if self._scorer is None else self._scorer.engine
+        return self._scorer.engine
 
     @property
     def is_sound(self) -> bool:
@@ -122,10 +120,10 @@ class _Run:
         return self._job.probe is None and self.engine.is_reusable()
 
     def carry_out(self, texts: list[bytes], begun: float) -> EvaluationResult:
-        transcript = transcript_of(self._job)
+        transcript = self._transcript
         try:
             try:
-                answers, facts = self._evaluate(texts, transcript)
+                answers, facts = self._evaluate(texts)
             except EngineError as error:
                 if transcript is not None:
                     transcript.want()
@@ -144,16 +142,13 @@ class _Run:
             if transcript is not None:
                 transcript.close()
 
-    def _evaluate(
-        self, texts: list[bytes], transcript: GameTranscript | None
-    ) -> tuple[Answers, dict[str, Any]]:
-        job = self._job
-        scorer = self._scorer = Scorer(job, self._first, self._make, self._surroundings, transcript)
+    def _evaluate(self, texts: list[bytes]) -> tuple[Answers, dict[str, Any]]:
+        job, scorer = self._job, self._scorer
         if job.probe is not None:
             probe = EngineProbe(job, job.probe, scorer, texts)
             facts = probe.run()
             return Answers(probe.scores), facts
-        if job.apply == "restart" and scorer.searches and self._first.is_usable():
+        if job.apply == "restart" and scorer.searches and self.engine.is_usable():
             # A new game may leave hash tables filled.
             scorer.renew(job.player)
             self._meter = Meter(scorer.engine)
@@ -180,7 +175,7 @@ class _Run:
         stderr: tuple[tuple[str, str], ...] = ()
         if engine.is_launched:
             # Read in any case, for the echo on the terminal.
-            lines = engine.channel.take_stderr()
+            lines = engine.channel.errors.take()
             if job.keep_stderr:
                 stderr = tuple((job.player.code, line) for line in lines)
         used = self._meter.read(ask=False)

@@ -147,7 +147,10 @@ class GameRunner:
                 transcript.want()
         finally:
             if transcript is not None:
-                self._detach(transcript)
+                for engine in self.engines:
+                    if engine.is_launched:
+                        engine.channel.transcript = None
+                transcript.close()
             if self._live is not None:
                 self._live.end()
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
@@ -187,12 +190,6 @@ class GameRunner:
         self._channels = tuple(engine.channel for engine in self.engines)
         for channel in self._channels:
             channel.stood_still = 0
-
-    def _detach(self, transcript: GameTranscript) -> None:
-        for engine in self.engines:
-            if engine.is_launched:
-                engine.channel.transcript = None
-        transcript.close()
 
     def _play(self) -> Settlement:
         job, engines = self.job, self.engines
@@ -249,15 +246,20 @@ class GameRunner:
                 engines[1 - mover].observe(mover, move, own=False)
                 if over:
                     engines[1 - mover].send_delayed()
-            except EngineError as error:
-                objection = self._objection(mover, error, over=over)
-                if objection is not None:
-                    return objection
+            except EngineRefused as error:
+                if not over:
+                    return self._refused(1 - mover, error)
+            except EngineError:
+                if not over:
+                    raise
             if adjudicator is not None and ending is None:
                 adjudication = adjudicator.judge(game, mover, *outcome.score_and_mate())
                 if adjudication is not None:
-                    refusal = self._send_delayed(1 - mover)
-                    return refusal or self._referee.adjudicated(adjudication)
+                    try:
+                        engines[1 - mover].send_delayed()
+                    except EngineRefused as error:
+                        return self._refused(1 - mover, error)
+                    return self._referee.adjudicated(adjudication)
             if self._live is not None and self._live.is_due():
                 self._show(self._live)
             if ponders[mover] and not over:
@@ -380,30 +382,11 @@ class GameRunner:
             limits.clock_ms = (first.remaining_ms, second.remaining_ms)
             limits.moves_to_go = clock.moves_to_go
 
-    def _objection(self, mover: int, error: EngineError, *, over: bool) -> Settlement | None:
-        """Return the settlement when an engine fails to take a legal move; raise `error`
-        again unless it is a refusal.
-
-        As in Gomill, "illegal move" is believed and any other refusal loses.  Neither counts
-        once the game is over.
-        """
-        if over:
-            return None
-        if not isinstance(error, EngineRefused):
-            raise error
-        return self._refused(1 - mover, error)
-
-    def _send_delayed(self, index: int) -> Settlement | None:
-        """Send an engine its opponent's move now; return a settlement if it refuses the
-        move."""
-        try:
-            self.engines[index].send_delayed()
-        except EngineRefused as error:
-            return self._refused(index, error)
-        return None
-
     def _refused(self, index: int, error: EngineRefused) -> Settlement:
-        """Settle a game after an engine refused its opponent's last move."""
+        """Settle a game after an engine refused its opponent's last move.
+
+        As in Gomill, "illegal move" is believed and any other refusal loses.
+        """
         assert self._game is not None
         move, code = self._game.moves[-1], self.job.players[index].code
         if "illegal move" in str(error).lower():
@@ -485,7 +468,7 @@ class GameRunner:
             thinking=self._clocks[index].spent / 1e9,
             slowest=self._clocks[index].slowest / 1e9,
             description="" if tuned else engine.description,
-            ponder_cpu_time=self._pondering.cpu_time(index),
+            ponder_cpu_time=self._pondering.used[index],
             extra_moves=extra_moves,
         )
 
@@ -511,7 +494,7 @@ class GameRunner:
         for engine in self.engines:
             if engine.is_launched:
                 # Read in any case, for the echo on the terminal.
-                lines = engine.channel.take_stderr()
+                lines = engine.channel.errors.take()
                 if job.keep_stderr:
                     stderr += [(engine.player.code, line) for line in lines]
         return GameResult(

@@ -71,9 +71,10 @@ class Pondering:
         self._ponders = [False, False]
         #: Whether any engine has pondered in this game.
         self.is_on = False
-        #: CPU seconds at the start of the present pondering, and of all completed ones.
+        #: CPU seconds at the start of the present pondering, and of all completed ones: None
+        #: if unknown or without pondering.
         self._began: list[float | None] = [None, None]
-        self._used: list[float | None] = [None, None]
+        self.used: list[float | None] = [None, None]
 
     def begin(self, index: int, limits: Limits) -> None:
         """Let an engine ponder after its move.  Raises EngineError."""
@@ -89,7 +90,9 @@ class Pondering:
         if self._ponders[index]:
             self._ponders[index] = False
             self._engines[1 - index].channel.leave()
-            self._count(index)
+            began, now = self._began[index], self._engines[index].measure().cpu_time
+            if began is not None and now is not None:
+                self.used[index] = (self.used[index] or 0.0) + max(0.0, now - began)
 
     def stop(self, index: int, seconds: float) -> None:
         """End an engine's pondering with the game.
@@ -104,13 +107,3 @@ class Pondering:
         for index in (0, 1):
             if self._ponders[index]:
                 self._engines[1 - index].channel.leave()
-
-    def cpu_time(self, index: int) -> float | None:
-        """Return the CPU seconds of an engine on its opponent's time, None if unknown or
-        without pondering."""
-        return self._used[index]
-
-    def _count(self, index: int) -> None:
-        began, now = self._began[index], self._engines[index].measure().cpu_time
-        if began is not None and now is not None:
-            self._used[index] = (self._used[index] or 0.0) + max(0.0, now - began)

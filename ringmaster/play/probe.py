@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.engines.uci import UciOrUsiEngine
-from ringmaster.errors import EngineCrashed, EngineError, EngineTimeout, OptionRefused
+from ringmaster.errors import EngineCrashed, EngineError, EngineTimeout
 from ringmaster.model.jobs import Apply, EvaluationJob, Probe
 from ringmaster.model.players import Player
 from ringmaster.play.engine_pool import launch_key
@@ -136,10 +136,6 @@ class EngineProbe:
         if not self._texts:
             raise _Unusable("there are no positions")
         scorer, job = self._scorer, self._job
-        if job.player.protocol == "gtp":
-            raise _Unusable(
-                f"positions are scored over UCI or USI, but {job.player.code!r} uses GTP"
-            )
         scorer.renew(job.player)
         scorer.prepare(job.player, new_game=True)
         if scorer.searches:
@@ -314,8 +310,7 @@ class EngineProbe:
             restored = self._same(self._scores(in_flight, count, patience), self._base[:count])
         except EngineError as error:
             if mode == "restart":
-                kind = OptionRefused if isinstance(error, OptionRefused) else type(error)
-                raise kind(f"with {self._change(player)}: {error}", error.code) from error
+                raise type(error)(f"with {self._change(player)}: {error}", error.code) from error
             scorer.set(self._job.player, "restart")
             return _Trial(None, False)
         if not restored:

@@ -35,6 +35,7 @@ class Referee(ABC):
     """Sets up, settles and records the games of one kind."""
 
     record_suffix: str
+    score_of_void: ClassVar[str]
     #: The score of a draw.
     score_of_draw: ClassVar[str] = "1/2-1/2"
     #: The default result at the move limit, and the score of an unknown result.
@@ -81,11 +82,6 @@ class Referee(ABC):
     @abstractmethod
     def score_of_win(self, winner: int, reason: str) -> str:
         """Return the score of a win, e.g. "B+R" or "1-0"."""
-
-    @property
-    @abstractmethod
-    def score_of_void(self) -> str:
-        """The score of a void game."""
 
     @abstractmethod
     def write(self, record: GameRecord) -> str:

@@ -16,13 +16,13 @@ from ringmaster.engines.score_streams import (
     CustomForm,
     EvaluationForm,
     EvaluationStream,
-    SearchStream,
+    exact_score,
     needs_search,
     recognise,
     score_of,
 )
 from ringmaster.engines.uci import UciOrUsiEngine
-from ringmaster.engines.uci_messages import Go, Ready, last_score_lines
+from ringmaster.engines.uci_messages import Go, Ready, read_info
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, cut
 from ringmaster.model.jobs import Apply, EvaluationJob
 from ringmaster.model.players import Player
@@ -107,12 +107,6 @@ class Scorer:
         """Set a player's options in the way of `mode`; in a new process if the command line
         or environment differ."""
         engine = self.engine
-        if not isinstance(engine, UciOrUsiEngine):
-            raise EngineProtocolError(
-                f"positions are scored over UCI or USI, and {player.code!r} speaks"
-                f" {player.protocol.upper()}",
-                player.code,
-            )
         alive = engine.is_usable()
         if mode == "restart" or not alive or launch_key(engine.player) != launch_key(player):
             self.renew(player)
@@ -141,11 +135,11 @@ class Scorer:
         if self._custom is not None or self._job.answers:
             return self._ask_texts(texts, requests, in_flight, seconds)
         if self._go is not None:
-            search = SearchStream(requests, in_flight)
+            search = AnswerStream(requests, in_flight, searches=True, shorten=exact_score)
             self._stream(search, texts, seconds)
-            self.depth = search.depth
+            self.depth = read_info(search.answers[-1]).get("depth")
             self._check_quiet()
-            return Answers(self._searched(search.values, texts))
+            return Answers(self._searched(search.answers, texts))
         if not texts:
             return Answers(np.zeros(0, dtype=np.float32))
         form = self._form
@@ -194,8 +188,7 @@ class Scorer:
             return Answers(self._sided(values, custom.unit, custom.pov, texts), answers)
         if self._go is None:
             return Answers(None, answers)
-        lines = [last_score_lines(a)[0] for a in stream.answers]
-        return Answers(self._searched(list(map(score_of, lines)), texts), answers)
+        return Answers(self._searched(stream.answers, texts), answers)
 
     def _sided(self, values: list[float], unit: float, pov: str, texts: Sequence[bytes]) -> Scores:
         scores = np.array(values, dtype=np.float64) * unit
@@ -203,7 +196,8 @@ class Scorer:
             scores *= self._signs(texts)
         return scores.astype(np.float32)
 
-    def _searched(self, values: list[float], texts: Sequence[bytes]) -> Scores:
+    def _searched(self, answers: Sequence[bytes], texts: Sequence[bytes]) -> Scores:
+        values = [score_of(exact_score(answer)) for answer in answers]
         first, second = map(self.engine.player.turns_scores, (0, 1))
         signs = self._signs(texts)
         turned = np.where(signs > 0, -1.0 if first else 1.0, -1.0 if second else 1.0)

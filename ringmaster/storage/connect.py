@@ -14,6 +14,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -170,6 +171,7 @@ def _check_whole(path: Path, connection: sqlite3.Connection, faults: Iterator[st
         raise StoreCorrupt(_damaged(path, fault))
 
 
+@dataclass(eq=False)
 class View:
     """A connection that shows one state of the data until it is closed.
 
@@ -179,12 +181,9 @@ class View:
              later run writes megabytes or ends.
     """
 
-    def __init__(
-        self, path: Path, connection: sqlite3.Connection, at_rest: tuple[int, ...] | None = None
-    ) -> None:
-        self.connection = connection
-        self._path = path
-        self._at_rest = at_rest
+    _path: Path
+    connection: sqlite3.Connection
+    _at_rest: tuple[int, ...] | None = None
 
     def check(self) -> None:
         """Raise StoreChanged if reads may have mixed several states."""

@@ -120,34 +120,23 @@ class DailyCopies:
             self._warn(f"warning: no daily copy of the results: {error}")
 
 
-def move_away(status: Path, name: str) -> Path | None:
-    """Move a status file with its `-wal` among its copies; return its new path, None without one.
-
-    Raises StoreUnwritable.
-    """
-    if not status.exists() or not status.stat().st_size:
-        return None
-    folder = folder_of(status)
-    target = new_name(folder, f"{name}-{stamp()}")
-    try:
-        folder.mkdir(exist_ok=True)
-        for companion in _COMPANIONS:
-            with suppress(FileNotFoundError):
-                os.rename(f"{status}{companion}", f"{target}{companion}")
-    except OSError as error:
-        raise StoreUnwritable(f"cannot move {status} to {target}: {error.strerror}") from error
-    return target
-
-
 def put_in_place(connection: sqlite3.Connection, status: Path, name: str) -> Path | None:
-    """Replace a status file by a connection's data; return where the former one is now.
+    """Replace a status file by a connection's data; return where the former one, with its
+    `-wal`, is now among the copies, None without one.
 
     The caller holds the lock.  Raises StoreUnwritable.
     """
     new = status.with_name(f".{status.name}.restored")
     write_copy(connection, new)
+    former = None
     try:
-        former = move_away(status, name)
+        if status.exists() and status.stat().st_size:
+            folder = folder_of(status)
+            folder.mkdir(exist_ok=True)
+            former = new_name(folder, f"{name}-{stamp()}")
+            for companion in _COMPANIONS:
+                with suppress(FileNotFoundError):
+                    os.rename(f"{status}{companion}", f"{former}{companion}")
         os.replace(new, status)
     except OSError as error:
         raise StoreUnwritable(f"cannot write {status}: {error.strerror}") from error

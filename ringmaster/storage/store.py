@@ -61,7 +61,7 @@ FULL_COMMIT_PERIOD = 1.0
 #: Transactions between two checkpoints, which write the `-wal` to the file.
 CHECKPOINT_PERIOD = 400
 #: Results read at a time.
-_BATCH = 1000
+_BATCH = 500
 _READ_RESULTS = rows.selection("results", "seq")
 _decode_usage = msgspec.json.Decoder(list[rows.UsageRow]).decode
 
@@ -438,8 +438,6 @@ class Store:
                 self._guard = None
 
 
-#: Results read at a time.
-_BATCH = 500
 #: After seq, ticket and usage, the first fields of a GameResult in their order.
 _READ = (
     "SELECT seq, ticket, usage, game_id, attempt, outcome, winner, reason, detail, forfeit, "

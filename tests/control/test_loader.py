@@ -192,9 +192,7 @@ def test_kinds_of_other_types_are_known_in_helper_functions() -> None:
 
 
 def test_calls_deep_in_a_table_are_included() -> None:
-    class Slotted(SettingType):
-        __slots__ = ("choices",)
-
+    class Nested(SettingType):
         def __init__(self, *choices: SettingType) -> None:
             self.choices = {"x": [*choices], "self": self}
 
@@ -205,7 +203,7 @@ def test_calls_deep_in_a_table_are_included() -> None:
             return value
 
     deep = CallOf("Deep", (Setting("n", Integer(), "."),), as_dict)
-    outer = CallOf("Outer", (Setting("d", Slotted(String(), deep), "."),), as_dict)
+    outer = CallOf("Outer", (Setting("d", Nested(String(), deep), "."),), as_dict)
     assert list(calls_in([Setting("a", outer, ".")])) == ["Outer", "Deep"]
     assert list(calls_in(MC_TUNER)) == ["Player", "TimeControl", "Parameter", "LOG"]
     # Only the result of make_candidate mentions this one:

@@ -189,7 +189,7 @@ def test_crash_reports_status_and_last_words() -> None:
     with shell("read x; echo 'out of paper' >&2; exit 7") as channel:
         with pytest.raises(EngineCrashed, match="status 7"):
             channel.converse(Until(b"never", b"go\n"), 10)
-        assert channel.last_words() == "out of paper"
+        assert channel.errors.last_words() == "out of paper"
 
 
 def test_closed_output_of_a_living_engine_is_a_crash() -> None:
@@ -219,7 +219,7 @@ def test_standard_error_without_end_neither_blocks_nor_fills_memory() -> None:
     with shell("for i in 1 2 3; do head -c 300000 /dev/zero | tr '\\0' 'e' >&2; "
                "echo >&2; done; echo done; cat") as channel:  # fmt: skip
         channel.converse(Until(b"done"), 20)
-        lines = channel.take_stderr()
+        lines = channel.errors.take()
         assert lines
         assert max(map(len, lines)) <= 500
 
@@ -227,9 +227,9 @@ def test_standard_error_without_end_neither_blocks_nor_fills_memory() -> None:
 def test_standard_error_is_handed_over_once() -> None:
     with shell("echo warning >&2; echo ready; cat") as channel:
         channel.converse(Until(b"ready"), 10)
-        assert channel.take_stderr() == ["warning"]
-        assert channel.take_stderr() == []
-        assert channel.last_words() == "warning"
+        assert channel.errors.take() == ["warning"]
+        assert channel.errors.take() == []
+        assert channel.errors.last_words() == "warning"
 
 
 def test_unasked_output_of_an_endless_printer_is_read_in_part() -> None:

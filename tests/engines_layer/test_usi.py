@@ -127,7 +127,7 @@ def test_numbers_of_an_info_line_are_read(
     assert read_info(line) == expected
     assert read_pv(line) == tuple(pv)
     thought = Thought("move", "7g7f", 1)
-    thought._info = line
+    thought.info = line
     assert thought.number("nodes") == numbers.get("nodes")
     assert thought.number("hashfull") == numbers.get("hashfull")
     assert thought.pv == tuple(pv)

@@ -239,7 +239,7 @@ def _uci(data: bytes, folder: Path) -> None:
     requests = [b"a\n", b"b\n"]
     for stream in (
         score_streams.EvaluationStream(requests, 2, score_streams.FORMS[0].pattern),
-        score_streams.SearchStream(requests, 2),
+        score_streams.AnswerStream(requests, 2, searches=True, shorten=score_streams.exact_score),
         score_streams.AnswerStream(requests, 2, searches=True),
         score_streams.AnswerStream(requests, 2, searches=False),
     ):
@@ -450,23 +450,6 @@ def _journal(data: bytes, folder: Path) -> None:
     assert paths.hist.read_bytes() == text
 
 
-def _worker(data: bytes, folder: Path) -> None:
-    """Receive a worker's messages."""
-    import os
-
-    from ringmaster.execution.connection import Messages
-
-    near, far = os.pipe()
-    os.write(far, data[:60_000])
-    os.close(far)
-    messages = Messages(near)
-    try:
-        while True:
-            messages.receive()
-    finally:
-        messages.close()
-
-
 TARGETS: dict[str, Target] = {
     "openings-epd": Target(_openings("chess", "book.epd"), (DataFileError,), _epd_seeds),
     "openings-pgn": Target(_openings("chess", "book.pgn"), (DataFileError,), lambda: [_PGN]),
@@ -515,7 +498,6 @@ TARGETS: dict[str, Target] = {
     "status": Target(_status, (StoreError,), _status_seeds),
     "competition": Target(_competition, (RingmasterError,), _status_seeds),
     "journal": Target(_journal, (StoreError,), lambda: [b"game 0_1: a beat b\ntwo\n", b"tw"]),
-    "worker": Target(_worker, (EOFError,), lambda: [b"\0\0\0\5hello\0\0\0\0"]),
 }
 
 

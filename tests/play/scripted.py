@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from ringmaster.engines.channel import Channel
@@ -25,9 +26,7 @@ class ScriptedChannel(Channel):
     def __init__(self) -> None:
         self.transcript = None
         self.stood_still = 0
-
-    def take_stderr(self) -> list[str]:
-        return ["a line of standard error"]
+        self.errors = SimpleNamespace(take=lambda: ["a line of standard error"])
 
 
 class Scripted(Engine):

@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind
-from ringmaster.model.players import Player
+from ringmaster.model.jobs import Apply, GameSettings, Probe, ScoreKind
 from ringmaster.model.results import EvaluationResult
 from ringmaster.play import probe as probe_module
 from ringmaster.play.probe import difference
@@ -162,11 +161,6 @@ def test_unusable_engine_is_refused_with_a_reason(
     settings = GameSettings(game="chess", hang_timeout=0.5)
     facts = probe(worker, positions, *flags, score=score, settings=settings)
     assert message in facts["problem"]
-
-
-def test_go_engine_is_refused(worker: Worker, positions: Path) -> None:
-    file: EvaluationJob = job(positions, player=Player("g", ("gnugo",)), probe=Probe(()))
-    assert "over UCI or USI" in worker.run(file).facts["problem"]  # type: ignore[union-attr]
 
 
 def test_refused_option_value_is_named(worker: Worker, positions: Path) -> None:

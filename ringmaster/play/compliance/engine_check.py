@@ -127,7 +127,7 @@ class EngineCheck:
         """End the process, if there is one."""
         if self.running is not None:
             if self.running.is_launched and self.job.show_stderr and len(self.stderr) < 1000:
-                self.stderr += self.running.channel.take_stderr()
+                self.stderr += self.running.channel.errors.take()
             self.running.end(patience)
 
     # findings; `name` is that of the present test, unless given

@@ -25,6 +25,7 @@ HERE = Path("/nowhere")
     ("overrides", "message"),
     [
         ({"game": "go"}, "game: engines of Go do not print an evaluation"),
+        ({"players": {"e": call("Player", "e", protocol="gtp")}}, "chess is not played over gtp"),
         ({"anchor": "Z"}, "anchor: there is no parameter 'Z'"),
         ({"groups": ["late"]}, "groups.0: no parameter is in group 'late'"),
         ({"score": call("Score", pattern="cp (")}, "score.pattern: 'cp (' is not a regular"),

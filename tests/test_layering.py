@@ -80,7 +80,7 @@ BUDGET = {
     "server": 593,
     "stats": 917,
     "storage": 3353,
-    "tuners": 7625,
+    "tuners": 7631,
 }
 
 

@@ -153,6 +153,13 @@ class Tally:
     games: int = 0
     problems: list[str] = field(default_factory=list)
 
+    def cut_short(self, victim: str) -> int:
+        """Return the runs that ended early after the death of a victim.
+
+        Where all are killed, the main process may see a helper die first, and end by itself.
+        """
+        return sum(n for (who, status), n in self.endings.items() if who == victim and status)
+
 
 class Competition:
     """One competition that is killed again and again.

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2647,
     "commands": 2394,
-    "competitions": 17222,
+    "competitions": 17223,
     "control": 4133,
     "datasets": 2194,
     "demo": 1388,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.setting_types import one_of, optional
-from ringmaster.competitions.tuning.closing_match import PairedGames
+from ringmaster.competitions.tuning.closing_match_settings import PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_settings import (
     ON_SCALE,

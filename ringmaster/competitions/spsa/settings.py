@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from ringmaster.competitions.common_settings import TIME_CONTROL, check_player, contradiction
 from ringmaster.competitions.setting_types import flag, one_of, optional
 from ringmaster.competitions.spsa.methods import DEFAULTS
-from ringmaster.competitions.tuning.closing_match import PairedGames
+from ringmaster.competitions.tuning.closing_match_settings import PairedGames
 from ringmaster.competitions.tuning.opponents import Opponents
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,

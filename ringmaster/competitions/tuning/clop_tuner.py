@@ -34,7 +34,8 @@ from ringmaster.competitions.tuning.chart_parts import (
     results_charts,
     value_groups,
 )
-from ringmaster.competitions.tuning.closing_match import VERIFY, Standing, VerifySettings
+from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
 from ringmaster.competitions.tuning.opponents import (
     Opponents,
     opponents_data,

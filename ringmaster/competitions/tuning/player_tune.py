@@ -37,14 +37,8 @@ from ringmaster.competitions.tally import Tally, doubts_of, tally_of, void_of
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import describe_settings, fault_notes
 from ringmaster.competitions.tuning.chart_parts import closing_charts
-from ringmaster.competitions.tuning.closing_match import (
-    DEFAULT,
-    VERIFY,
-    ClosingMatches,
-    Match,
-    Standing,
-    VerifySettings,
-)
+from ringmaster.competitions.tuning.closing_match import ClosingMatches, Match, Standing
+from ringmaster.competitions.tuning.closing_match_settings import DEFAULT, VERIFY, VerifySettings
 from ringmaster.competitions.tuning.opponents import make_player, opponent_weights, weighted_cycle
 from ringmaster.competitions.tuning.parameter_binding import FailedValue, ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.processes import under
 from tests.program import REPOSITORY
 from tests.reliability.killing import recorded
 from tests.requirements import missing
@@ -162,9 +163,8 @@ class Rack:
         """Return the process under a worker's nanny, which has the games."""
         deadline = time.monotonic() + LONG
         while True:
-            for child in psutil.Process(self.workers[number].pid).children():
-                if "spawn_main" in " ".join(child.cmdline()):
-                    return child
+            for child in under("spawn_main", parent=self.workers[number].pid):
+                return child
             assert time.monotonic() < deadline, "the worker has no process"
 
     def await_workers(self, number: int) -> None:

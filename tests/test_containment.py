@@ -21,6 +21,7 @@ from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player, Restart
 from ringmaster.model.results import GameResult
 from tests.execution.watched import Watched
+from tests.processes import commanded, under
 from tests.program import ENGINE, ringmaster, start, write_control_file
 
 pytestmark = [
@@ -104,11 +105,7 @@ def test_worker_has_no_zombies_of_escaped_processes(
 ) -> None:
     for _ in range(2):
         play(executor, game(tmp_path, "--escapee", restart="on"))
-    (fork_server,) = (
-        child
-        for child in psutil.Process().children()
-        if any("fork_server" in word for word in child.cmdline())
-    )
+    (fork_server,) = commanded(psutil.Process().children(), "fork_server")
     (worker,) = fork_server.children()
     assert worker.children(recursive=True) == []
 
@@ -213,7 +210,8 @@ def test_next_run_kills_engines_when_all_of_ringmaster_was_killed_at_once(tmp_pa
     while not log.exists() or len(log.read_text().split()) < 4:
         assert process.poll() is None
     engines = [int(word) for word in log.read_text().split()]
-    own = [main, *(p for p in main.children(recursive=True) if p.pid not in engines)]
+    own = [main, *under("reaper.py", "fork_server.py", parent=main.pid)]
+    assert len(own) == 4
     with Watched(engines) as watched:
         for one in own:
             one.suspend()

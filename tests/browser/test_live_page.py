@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from tests.browsers import silent_page
+from tests.processes import under
 from tests.program import PLAYOFF, environment, write_control_file
 from tests.recorded import add, open_store, ticket, won, write
 from tests.requirements import engine
@@ -149,11 +150,7 @@ matchups = [Matchup("a", "b", number_of_games=50)]
 def test_server_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
     with program("run", str(control), "-q", "--serve") as (run, _):
-        servers = [
-            child
-            for child in psutil.Process(run.pid).children(recursive=True)
-            if "ringmaster.server" in child.cmdline()
-        ]
+        servers = under("ringmaster.server", parent=run.pid)
         assert len(servers) == 1
         os.kill(run.pid, signal.SIGKILL)
         _, alive = psutil.wait_procs(servers, timeout=20)

@@ -26,6 +26,7 @@ from ringmaster.model.players import Player
 from tests.contracts.executor_contract import LONG, ExecutorContract, run_all
 from tests.execution.scripted_work import check, expected, game
 from tests.execution.watched import Watched
+from tests.processes import commanded, under
 
 HERE = "tests.execution.scripted_work"
 WORK = f"{HERE}:factory"
@@ -165,13 +166,8 @@ def detail(executor: LocalExecutor, **ticket: object) -> str:
 
 def helper(name: str, parent: int | None = None) -> int:
     """Return the process id of the fork server or the reaper among the children."""
-    (pid,) = [
-        child.pid
-        for child in psutil.Process(parent).children()
-        # a child that has ended has no command line
-        if Path("".join(child.cmdline()[-1:])).stem == name
-    ]
-    return pid
+    (process,) = commanded(psutil.Process(parent).children(), f"{name}.py")
+    return process.pid
 
 
 def all_work(executor: LocalExecutor) -> bool:
@@ -525,15 +521,9 @@ def everything() -> list[int]:
     Without multiprocessing's tracker, which another test may have started: it lives as long
     as this process.
     """
+    trackers = under("resource_tracker")
     children = psutil.Process().children(recursive=True)
-    return [process.pid for process in children if not _is_tracker(process)]
-
-
-def _is_tracker(process: psutil.Process) -> bool:
-    try:
-        return "resource_tracker" in " ".join(process.cmdline())
-    except psutil.Error:
-        return False
+    return [process.pid for process in children if process not in trackers]
 
 
 @pytest.mark.slow

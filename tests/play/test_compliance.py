@@ -10,7 +10,6 @@ from typing import Any
 
 import chess
 import msgspec
-import psutil
 import pytest
 
 from ringmaster.engines.engine import Thought
@@ -25,6 +24,7 @@ from ringmaster.play.compliance.positions import CHESS
 from ringmaster.play.compliance.protocol_tests import TESTS, run_check, run_test
 from ringmaster.play.engine_pool import make_engine
 from tests.play.test_faults import gtp, uci
+from tests.processes import under
 
 ENGINES = Path(__file__).parent.parent / "engines"
 #: Short waits for what never comes; long enough for a machine that is busy.
@@ -47,8 +47,7 @@ def careful(*flags: str, **settings: Any) -> Player:
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     yield
-    left = psutil.Process().children(recursive=True)
-    assert [p for p in left if "tests/engines" in " ".join(p.cmdline())] == []
+    assert under("tests/engines") == []
 
 
 def engine_check(player: Player, patience: Patience = PATIENCE) -> EngineCheck:

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import psutil
 import pytest
 
 from ringmaster.errors import JobAbandoned
@@ -24,6 +23,7 @@ from ringmaster.play.worker import Worker
 from ringmaster.positions.position_file import COLUMNS
 from tests.play.workers import one_worker
 from tests.positions.writing import write_positions
+from tests.processes import under
 
 SCORED = Path(__file__).parent.parent / "engines" / "scored.py"
 COUNT = 60
@@ -161,7 +161,7 @@ def test_other_options_go_to_the_same_process_but_not_where_a_new_one_is_needed(
     ):
         new_worker = job(positions, player=who, apply=apply)
         assert scores(run(worker, new_worker)) == pytest.approx(expected(weight), abs=0.01)
-        pids += [p.pid for p in psutil.Process().children() if "scored.py" in str(p.cmdline())]
+        pids += [process.pid for process in under("scored.py")]
     assert pids[0] == pids[1] == pids[2]
     assert pids[3] == pids[4]
     assert len(set(pids)) == 3
@@ -305,7 +305,7 @@ def test_abandoned_job_leaves_at_once_and_no_engine_is_left(positions: Path) -> 
         new_worker.close()
         os.close(read_fd)
         os.close(write_fd)
-    assert [p for p in psutil.Process().children() if "scored.py" in str(p.cmdline())] == []
+    assert under("scored.py") == []
 
 
 def test_transcript_is_written_when_there_is_a_fault(

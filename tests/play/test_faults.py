@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
@@ -16,6 +15,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
+from tests.processes import under
 
 ENGINES = Path(__file__).parent.parent / "engines"
 
@@ -125,8 +125,7 @@ def test_failures_lose_where_that_is_wanted_but_not_before_play_begins(
     assert (result.outcome, result.reason, result.faulty) == (outcome, reason, 1)
     assert (result.winner, result.forfeit) == ((0, True) if outcome == "win" else (None, False))
     # neither engine plays another game
-    children = psutil.Process().children(recursive=True)
-    assert [child for child in children if str(ENGINES) in " ".join(child.cmdline())] == []
+    assert under(str(ENGINES)) == []
 
 
 def test_crash_on_a_clock_is_no_loss_on_time(worker: Worker) -> None:

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-import psutil
-
 from ringmaster.play.worker import Worker
+from tests.processes import under
 
 
 @contextmanager
@@ -27,5 +26,4 @@ def one_worker(engines: str = "tests/engines", *, slot: int = 0, **setup: Any) -
     new_worker.close()
     os.close(read_fd)
     os.close(write_fd)
-    left = psutil.Process().children(recursive=True)
-    assert [process for process in left if engines in " ".join(process.cmdline())] == []
+    assert under(engines) == []

@@ -22,6 +22,7 @@ from ringmaster.model.players import PROTOCOL_OF_GAME, Player, ProtocolName
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
+from tests.processes import under
 
 ENGINES = Path(__file__).parent.parent / "engines"
 GAME_OF_PROTOCOL = {protocol: game for game, protocol in PROTOCOL_OF_GAME.items()}
@@ -278,12 +279,9 @@ def strike(worker: Worker, folder: Path, fault: Fault) -> Struck:
 
 def _children(folder: Path) -> list[int]:
     """Return the processes under this one that are not the honest engines."""
-    honest = {str(folder / f"{code}.pids") for code in ("good", "other")}
-    return [
-        child.pid
-        for child in psutil.Process().children(recursive=True)
-        if honest.isdisjoint(child.cmdline())
-    ]
+    honest = under(*(str(folder / f"{code}.pids") for code in ("good", "other")))
+    children = psutil.Process().children(recursive=True)
+    return [child.pid for child in children if child not in honest]
 
 
 def _noted(pids: Path) -> list[int]:

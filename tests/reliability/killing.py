@@ -19,6 +19,7 @@ from typing import Any
 
 import psutil
 
+from tests.processes import commanded
 from tests.program import (
     CE_TUNER,
     CLOP_TUNER,
@@ -251,13 +252,13 @@ class Competition:
         return True
 
     def _choose(self, family: list[psutil.Process], victim: str) -> list[psutil.Process]:
-        servers = [each for each in family if _runs(each, "fork_server.py")]
+        servers = commanded(family, "fork_server.py")
         pids = {each.pid for each in servers}
         by_victim = {
-            "reaper": [each for each in family if _runs(each, "reaper.py")],
+            "reaper": commanded(family, "reaper.py"),
             "fork server": [each for each in servers if each.ppid() not in pids],
             "worker": [each for each in servers if each.ppid() in pids],
-            "engine": [each for each in family if _runs(each, f"{os.sep}engines{os.sep}")],
+            "engine": commanded(family, f"{os.sep}engines{os.sep}"),
         }
         # the reaper's file is in a folder of that name, too
         by_victim["engine"] = [e for e in by_victim["engine"] if e not in by_victim["reaper"]]
@@ -358,10 +359,6 @@ class Competition:
             f"{self._type} -j {self._parallel}, after the death of {self._victim}: {text} "
             f"({self.control.parent})"
         )
-
-
-def _runs(process: psutil.Process, text: str) -> bool:
-    return any(text in word for word in process.cmdline())
 
 
 def uninterrupted(folder: Path, type_name: str) -> Path:

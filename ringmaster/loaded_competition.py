@@ -39,9 +39,9 @@ from ringmaster.errors import (
     SettingErrors,
     StateRefused,
     StoreCorrupt,
-    StoreUnwritable,
 )
 from ringmaster.model.jobs import is_of_closing_match
+from ringmaster.model.output_files import replacing
 from ringmaster.model.players import Player
 from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
@@ -464,10 +464,9 @@ class LoadedCompetition:
 
     def write_report(self) -> None:
         """Write the report's file; its origin was checked.  Raises StoreUnwritable."""
-        try:
-            self.paths.report.write_text(self.report_text(), encoding="utf-8")
-        except OSError as error:
-            raise StoreUnwritable(f"cannot write {self.paths.report}: {error.strerror}") from error
+        text = self.report_text()
+        with replacing(self.paths.report) as file:
+            file.write(text.encode("utf-8", "replace"))
 
     def data(self, store: Store | None, in_progress: int) -> dict[str, Any]:
         """Return the data for `show --json`."""

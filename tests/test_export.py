@@ -300,14 +300,21 @@ def test_failed_export_leaves_the_old_file(control: Path, monkeypatch: pytest.Mo
     assert sorted(os.listdir(control.parent)) == before
 
 
-def test_file_that_a_link_leads_to_is_replaced_and_keeps_its_mode(control: Path) -> None:
+def test_file_that_is_replaced_keeps_its_mode(control: Path) -> None:
+    out = control.parent / "out"
+    out.write_text("old")
+    out.chmod(0o600)
+    assert export(control).read_text().startswith("game_id,")
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+def test_link_is_not_followed(control: Path, capfd: Captured) -> None:
     real = control.parent / "real.csv"
     real.write_text("old")
-    real.chmod(0o600)
     (control.parent / "out").symlink_to("real.csv")
-    assert export(control).is_symlink()
-    assert real.read_text().startswith("game_id,")
-    assert real.stat().st_mode & 0o777 == 0o600
+    assert run([str(control), "export", "--output", str(control.parent / "out")]) == 1
+    assert "it is a symbolic link, which is not followed" in capfd.readouterr().err
+    assert real.read_text() == "old"
 
 
 def test_device_stays_a_device(control: Path) -> None:

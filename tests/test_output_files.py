@@ -45,7 +45,7 @@ def test_run_goes_on_without_a_record_and_the_next_run_writes_it(tmp_path: Path)
     blocked.mkdir()
     done = ringmaster(control, "run", "-q")
     assert done.returncode == 0
-    assert done.stderr.count(f"cannot write {blocked}: Is a directory") == 2
+    assert done.stderr.count(f"cannot write {blocked}: it is a folder") == 2
     assert "1 game record could not be written" in done.stderr
     exported = ringmaster(control, "export", "--format", "pgn")
     assert (exported.stdout.count("[Event "), exported.stderr) == (6, "")

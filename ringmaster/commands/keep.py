@@ -19,6 +19,7 @@ from ringmaster.errors import (
     counted,
 )
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.output_files import replacing
 from ringmaster.storage import copies
 from ringmaster.storage.connect import connect, connect_readonly, translated
 from ringmaster.storage.journal import one_line
@@ -182,7 +183,7 @@ def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
     if lines is None:
         return
     there = []
-    if hist.exists():
+    if hist.is_file():
         there = hist.read_text(encoding="utf-8", errors="replace").splitlines()
     missing = (Counter(lines) - Counter(there)).total()
     if not missing:
@@ -193,7 +194,8 @@ def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
         kept = hist.with_name(f"{hist.name}.{copies.stamp()}")
         hist.rename(kept)
         former = f"; {kept.name} is the former file"
-    hist.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with replacing(hist) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode())
     say(f"{hist.name}: it lacked {counted(missing, 'line')} and is written anew{former}\n")
 
 

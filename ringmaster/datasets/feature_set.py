@@ -24,8 +24,8 @@ from scipy import sparse
 from ringmaster.datasets.boards import position_keys
 from ringmaster.errors import DataFileError, StoreCorrupt, shown
 from ringmaster.formats.source import Progress, Source
+from ringmaster.model.output_files import make_folder, replacing, writing
 from ringmaster.positions import FeatureFile, PositionFile, write_features
-from ringmaster.positions.columns import replacing, writing
 
 #: Rows of a matrix of counts, `csr_array`s of SciPy, which has no types.
 Rows = Any
@@ -452,11 +452,11 @@ class Features:
         counts = self._called([(a.encode(), t) for a, t in zip(answers, texts, strict=True)])
         path = self._path(shard)
         with writing(path):
-            self._folder.mkdir(exist_ok=True)
+            make_folder(self._folder)
             for old in self._folder.iterdir():
                 if not old.name.startswith(self._key[:16]):
                     old.unlink()
-        with replacing(path) as file:
+        with replacing(path, sync=True) as file:
             parts = {name: getattr(counts, name) for name in _PARTS}
             np.savez(file, rows=np.array(rows, dtype=np.int64), **parts)
 

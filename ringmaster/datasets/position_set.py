@@ -23,10 +23,10 @@ from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.datasets.spool import Rows, Spool, new_spool
 from ringmaster.errors import DataFileError, counted
 from ringmaster.formats.source import Progress
+from ringmaster.model.output_files import writing
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import SPLIT_STREAM, word_array
 from ringmaster.positions import PositionFile, write_positions
-from ringmaster.positions.columns import writing
 from ringmaster.positions.position_file import Part
 
 #: Increased by every change that gives another file from the same sources.

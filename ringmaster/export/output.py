@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from ringmaster.control.loader import OUTPUT_EXTENSIONS
 from ringmaster.errors import StoreUnwritable, UsageError
+from ringmaster.model.output_files import replacing
 from ringmaster.storage.paths import OutputPaths
 
 _TREE_LOG = ".tree.jsonl"
@@ -42,34 +41,21 @@ def open_output(output: Path | None) -> Iterator[BinaryIO]:
 
     Raises StoreUnwritable, BrokenPipeError.
     """
+    if output is not None and (not output.exists() or output.is_file()):
+        with replacing(output) as file:
+            yield file
+        return
     try:
         if output is None:
             sys.stdout.flush()
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         else:
-            yield from _replaced(output.resolve())
+            # a device or a pipe
+            with output.open("wb") as stream:
+                yield stream
     except BrokenPipeError:
         raise
     except OSError as error:
         name = "the output" if output is None else str(output)
         raise StoreUnwritable(f"cannot write {name}: {error.strerror or error}") from error
-
-
-def _replaced(path: Path) -> Iterator[BinaryIO]:
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        # a device or a pipe
-        with path.open("wb") as stream:
-            yield stream
-        return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        with temporary.open("xb") as stream:
-            yield stream
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise

@@ -9,6 +9,9 @@ from typing import Final
 
 import msgspec
 
+from ringmaster.errors import StoreUnwritable
+from ringmaster.model.output_files import make_folder, replacing
+
 #: Least seconds between two writings, and before the first.
 PERIOD: Final = 1.0
 
@@ -39,12 +42,10 @@ class LiveRecord:
 
     def write(self, text: str) -> None:
         """Write the record so far; a reader sees the old one or the new one."""
-        with suppress(OSError):
-            os.makedirs(self._folder, exist_ok=True)
-            part = f"{self._path}~"
-            with open(part, "wb") as file:
+        with suppress(OSError, StoreUnwritable):
+            make_folder(self._folder)
+            with replacing(self._path) as file:
                 file.write(msgspec.json.encode({"players": self._codes, "record": text}))
-            os.replace(part, self._path)
         self._due = time.monotonic() + PERIOD
 
     def end(self) -> None:

@@ -13,6 +13,7 @@ from typing import TextIO
 
 from ringmaster.errors import visible
 from ringmaster.model.jobs import EvaluationJob, GameJob
+from ringmaster.model.output_files import make_folder, open_regular
 
 #: Bytes of a game's beginning that are written as they come.
 MAX_WRITTEN = 4 << 20
@@ -60,8 +61,9 @@ class GameTranscript:
 
     def _open(self) -> None:
         try:
-            os.makedirs(os.path.dirname(self._path), exist_ok=True)
-            self._file = open(self._path, "w", encoding="ascii", errors="backslashreplace")
+            make_folder(os.path.dirname(self._path))
+            fd = open_regular(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            self._file = open(fd, "w", encoding="ascii", errors="backslashreplace")
         except OSError as error:
             self._fail(error)
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from errno import EINVAL, EOPNOTSUPP
 from pathlib import Path
-from typing import IO, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
+from ringmaster.model.output_files import replacing
 
 _ALIGNED = 64
 _MOST_HEADER = 1 << 24
@@ -141,7 +142,7 @@ def new_columns(
     text = msgspec.json.encode(Header(facts, places))
     start = magic + len(text).to_bytes(8, "little") + text
     start = start.ljust(_aligned(len(start)), b"\0")
-    with replacing(path) as file:
+    with replacing(path, sync=True) as file:
         file.write(start)
         file.flush()
         file.truncate(len(start) + end)
@@ -158,32 +159,3 @@ def new_columns(
             name: data[len(start) + at :][:length].view(dtype)
             for name, (at, length, dtype) in places.items()
         }
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError into a StoreUnwritable that names the final file."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror or error}") from error
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that replaces `path`, whole and on disk, at the end of the block.
-
-    After an error nothing is left of it.  Raises StoreUnwritable.
-    """
-    whole = path.with_name(f"{path.name}.new~")
-    try:
-        with writing(path):
-            with whole.open("w+b") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            whole.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            whole.unlink(missing_ok=True)
-        raise

@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.positions.columns import ColumnFile, Count, new_columns, writing
+from ringmaster.model.output_files import writing
+from ringmaster.positions.columns import ColumnFile, Count, new_columns
 
 MAGIC = b"RMFEA\x00\x01\n"
 #: Types of counts; the smallest that holds all counts is used.

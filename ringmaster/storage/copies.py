@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreError, StoreUnwritable
+from ringmaster.model.output_files import make_folder
 from ringmaster.storage import rows
 
 #: Daily copies that are kept.
@@ -48,7 +49,7 @@ def write_copy(connection: sqlite3.Connection, target: Path) -> None:
     """
     part = target.with_name(f".{target.name}.new")
     try:
-        target.parent.mkdir(exist_ok=True)
+        make_folder(target.parent)
         part.unlink(missing_ok=True)
         with closing(sqlite3.connect(part)) as copy:
             connection.backup(copy)
@@ -132,7 +133,7 @@ def put_in_place(connection: sqlite3.Connection, status: Path, name: str) -> Pat
     try:
         if status.exists() and status.stat().st_size:
             folder = folder_of(status)
-            folder.mkdir(exist_ok=True)
+            make_folder(folder)
             former = new_name(folder, f"{name}-{stamp()}")
             for companion in _COMPANIONS:
                 with suppress(FileNotFoundError):

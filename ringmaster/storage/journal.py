@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable, visible
+from ringmaster.model.output_files import is_gone, open_regular, writing
 from ringmaster.storage.paths import OutputPaths
 
 #: Bytes at the end of the history that are searched for a line.
@@ -158,14 +159,6 @@ class Journal:
             file.close()
 
 
-def is_gone(path: Path | str, fd: int) -> bool:
-    """Return whether an open file has been moved, deleted or replaced."""
-    try:
-        return not os.path.samestat(os.stat(path), os.fstat(fd))
-    except OSError:
-        return True  # opening it again raises the error
-
-
 def open_to_append(path: Path, *, end_line: bool = True) -> int:
     """Open a file for appending; create it if it is missing.
 
@@ -173,10 +166,8 @@ def open_to_append(path: Path, *, end_line: bool = True) -> int:
 
     Raises StoreUnwritable.
     """
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
+    with writing(path):
+        fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         size = os.fstat(fd).st_size
         # a power cut or an editor may leave a line incomplete

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import stat
 import struct
 import sys
 import time
@@ -21,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
-from ringmaster.storage.journal import is_gone
+from ringmaster.model.output_files import is_gone, open_regular
 
 #: Seconds to wait for readers, and between two tries.
 _PATIENCE = 5.0
@@ -103,18 +102,13 @@ def _open(file: Path, flags: int) -> int:
     """Open the file.  Raises StoreUnwritable; without O_CREAT also FileNotFoundError."""
     doing = "write" if flags & os.O_CREAT else "read"
     try:
-        # a pipe of this name must not stop the program
-        fd = os.open(file, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        return open_regular(file, flags)
     except FileNotFoundError:
         if not flags & os.O_CREAT:
             raise
         raise StoreUnwritable(f"cannot write {file}: there is no folder {file.parent}") from None
     except OSError as error:
         raise StoreUnwritable(f"cannot {doing} {file}: {error.strerror}") from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise StoreUnwritable(f"cannot {doing} {file}: it is not a regular file")
-    return fd
 
 
 def _try_lock(fd: int, kind: int, file: Path) -> bool:

@@ -20,6 +20,7 @@ from typing import Final, Literal
 import msgspec
 
 from ringmaster.errors import ForeignFiles, StoreUnwritable, UsageError
+from ringmaster.model.output_files import open_regular, other_kind
 
 Maker = Literal["ringmaster", "Gomill", "another program"]
 
@@ -194,14 +195,12 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return [path for path in (*files, *self._folders(), log) if os.path.lexists(path)]
 
     def check_kinds(self) -> None:
-        """Raise StoreUnwritable if an output is of another kind: a folder, a FIFO, a file."""
+        """Raise StoreUnwritable if an output is of another kind: a link, a folder, a FIFO."""
         for path in self._files():
-            if path.is_dir():
-                raise StoreUnwritable(f"{path} is a folder, and ringmaster writes a file there")
-            if path.is_fifo():
-                raise StoreUnwritable(f"{path} is a FIFO, and ringmaster writes a file there")
-        for path in self._folders():
-            if os.path.lexists(path) and not path.is_dir():
+            if kind := other_kind(path):
+                raise StoreUnwritable(f"{path} is {kind}, and ringmaster writes a file there")
+        for path in (*self._folders(), self.backups):
+            if os.path.lexists(path) and other_kind(path) != "a folder":
                 raise StoreUnwritable(f"{path} is no folder, and ringmaster makes a folder there")
 
     def check_first_run(self) -> None:
@@ -225,7 +224,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
     def take_commands(self) -> list[str]:
         """Return the commands in the remote control file, and delete it if it has any."""
         try:
-            with self.cmd.open("r+", encoding="ascii") as file:
+            with open(open_regular(self.cmd, os.O_RDWR), "r+", encoding="ascii") as file:
                 # no command is added between reading and deleting
                 fcntl.flock(file, fcntl.LOCK_EX)
                 words = file.read().split()
@@ -240,7 +239,8 @@ class OutputPaths(msgspec.Struct, frozen=True):
         """Add a command to the remote control file.  Raises OSError."""
         is_given = False
         while not is_given:
-            with self.cmd.open("a", encoding="ascii") as file:
+            fd = open_regular(self.cmd, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            with open(fd, "a", encoding="ascii") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 # the run may have taken the file before it was locked
                 is_given = os.fstat(file.fileno()).st_nlink > 0
@@ -252,7 +252,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
         Other files stay, as they do in every folder.
         """
         with suppress(OSError):
-            for record in (*self.live.glob("*.json"), *self.live.glob("*.json~")):
+            for record in (*self.live.glob("*.json"), *self.live.glob("*.json.new~")):
                 record.unlink(missing_ok=True)
             self.live.rmdir()
 
@@ -298,8 +298,8 @@ class OutputPaths(msgspec.Struct, frozen=True):
     def _foreign(self, outputs: Iterable[Path]) -> dict[Path, Maker]:
         """Return the outputs, and files inside them, that other programs wrote.
 
-        A file whose content does not show it is ringmaster's if the store or the log is;
-        pages and commands always show it.
+        A file whose content does not show it is ringmaster's if the store or the log is.  Those
+        that are written over must show it: a stranger's folder may have any store.
         """
         known = (self.status, self.log)
         ours = any(p.is_file() and p.stat().st_size and maker(p) == "ringmaster" for p in known)
@@ -319,7 +319,7 @@ class OutputPaths(msgspec.Struct, frozen=True):
                     gomill = "Gomill" in theirs.values()
                     foreign[output] = "Gomill" if gomill else "another program"
             elif output.exists():
-                is_known = output in (self.page, self.cmd)
+                is_known = output in (self.report, self.page, self.cmd)
                 its = maker(output) or ("another program" if is_known else default)
                 if its != "ringmaster":
                     foreign[output] = its

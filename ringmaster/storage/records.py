@@ -13,15 +13,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from ringmaster.errors import StoreUnwritable, counted
+from ringmaster.model.output_files import is_gone, make_folder, replacing, writing
 from ringmaster.storage.connect import translated
 from ringmaster.storage.entries import PendingRecord, file_name
-from ringmaster.storage.journal import is_gone, open_to_append, write_through
+from ringmaster.storage.journal import open_to_append, write_through
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 from ringmaster.storage.transaction import Transaction
@@ -305,14 +305,8 @@ def write_record(folder: str | Path, name: str, text: str) -> None:
 
     Raises ValueError for a name that is no plain file name, StoreUnwritable.
     """
-    temporary, path = f"{folder}/.{file_name(name)}.new", f"{folder}/{name}"
-    try:
-        with suppress(FileExistsError):
-            os.mkdir(folder)
-        with open(temporary, "wb") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
+    path = f"{folder}/{file_name(name)}"
+    with writing(folder):
+        make_folder(folder)
+    with replacing(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))

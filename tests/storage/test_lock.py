@@ -196,7 +196,7 @@ def test_lock_and_sqlite_do_not_meet(tmp_path: Path) -> None:
 
 def test_pipe_in_the_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t.status")
-    with pytest.raises(StoreUnwritable, match="not a regular file"):
+    with pytest.raises(StoreUnwritable, match="it is a FIFO"):
         take(tmp_path / "t.status")
-    with pytest.raises(StoreUnwritable, match="not a regular file"):
+    with pytest.raises(StoreUnwritable, match="it is a FIFO"):
         is_locked(tmp_path / "t.status")

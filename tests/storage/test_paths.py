@@ -48,6 +48,7 @@ def test_reset_deletes_every_output_and_nothing_else(tmp_path: Path) -> None:
         path.write_text("x")
     (tmp_path / "t.log").write_text(LOG)
     (tmp_path / "t.cmd").write_text("stop\n")
+    (tmp_path / "t.report").write_text("playoff: t\nno games\n")
     folders = [tmp_path / f"t.{suffix}" for suffix in FOLDERS]
     for path in folders:
         (path / "deeper").mkdir(parents=True)
@@ -273,7 +274,7 @@ def test_only_records_of_games_in_progress_are_cleared(tmp_path: Path) -> None:
     paths = OutputPaths(tmp_path / "x.ctl")
     paths.clear_live()
     paths.live.mkdir()
-    for name in ("0_1.json", "0_1.json~"):
+    for name in ("0_1.json", "0_1.json.new~"):
         (paths.live / name).touch()
     paths.clear_live()
     assert not paths.live.exists()
@@ -283,12 +284,23 @@ def test_only_records_of_games_in_progress_are_cleared(tmp_path: Path) -> None:
     assert (paths.live / "notes.txt").read_text() == "mine"
 
 
+def dangling(path: Path) -> None:
+    path.symlink_to("none")
+
+
+def linked_folder(path: Path) -> None:
+    path.symlink_to(path.parent)
+
+
 @pytest.mark.parametrize(
     ("make", "suffixes"),
     [
         (Path.mkdir, ["games.pgn", "hist", "log", "report", "status", "tree.jsonl", "cmd"]),
         (os.mkfifo, ["games.pgn", "hist", "log", "report", "cmd"]),
-        (Path.touch, ["games", "void", "gtplogs", "live"]),
+        (Path.touch, ["games", "void", "gtplogs", "live", "backups"]),
+        (dangling, ["games.pgn", "hist", "log", "report", "html", "status", "cmd", "positions"]),
+        (dangling, ["games", "void", "gtplogs", "live", "backups"]),
+        (linked_folder, ["games", "void", "gtplogs", "live", "backups"]),
     ],
 )
 def test_output_of_another_kind_is_refused(

@@ -253,9 +253,9 @@ def test_folder_in_the_place_of_the_collected_file_is_an_error_again_and_again(
     path.unlink()
     path.mkdir()
     for game_id in "bc":
-        with pytest.raises(StoreUnwritable, match="Is a directory"):
+        with pytest.raises(StoreUnwritable, match="it is a folder"):
             bench.play(game_id)
-    with pytest.raises(StoreUnwritable, match="Is a directory"):
+    with pytest.raises(StoreUnwritable, match="it is a folder"):
         bench.records.finish()
     path.rmdir()
     bench.kill()
@@ -292,7 +292,7 @@ def files(bench: Bench) -> list[str]:
 def test_record_that_cannot_be_written_is_tried_again_in_the_run(blocked: Bench) -> None:
     assert files(blocked) == ["a", "d"]
     (warning,) = blocked.warnings
-    assert "b.pgn: Is a directory; such game records stay in t.status" in warning
+    assert "b.pgn: it is a folder; such game records stay in t.status" in warning
     unblock(blocked, "b", "c")
     blocked.now += 2
     blocked.play("e")

@@ -12,7 +12,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.storage.connect import View
 from ringmaster.storage.entries import RunEntry
-from ringmaster.storage.migrations import migrate
+from ringmaster.storage.schema import create
 from ringmaster.storage.store import Store
 
 #: The time of every record, in seconds since the epoch: 2023-11-14T22:13:20Z.
@@ -143,7 +143,7 @@ class _ClosedWithItsStore(sqlite3.Connection):
 def memory_store(now: Callable[[], float] = time.time) -> Store:
     """Return an empty store in memory; `now` returns seconds since the epoch."""
     connection = sqlite3.connect(":memory:", isolation_level=None, factory=_ClosedWithItsStore)
-    migrate(connection, "memory")
+    create(connection)
     path = Path("t.status")
     return Store(path, View(path, connection), now=now)
 

@@ -79,7 +79,7 @@ BUDGET = {
     "scaffold": 2676,
     "server": 593,
     "stats": 917,
-    "storage": 3333,
+    "storage": 3329,
     "tuners": 7631,
 }
 

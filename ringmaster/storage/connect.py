@@ -15,13 +15,21 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
-from ringmaster.storage import migrations, rows
-from ringmaster.storage.copies import folder_of, new_name, with_wal_copied, write_copy
+from ringmaster.errors import (
+    StoreChanged,
+    StoreCorrupt,
+    StoreError,
+    StoreUnpaired,
+    StoreUnwritable,
+)
+from ringmaster.model.output_files import other_kind
+from ringmaster.storage import rows, schema
+from ringmaster.storage.copies import with_wal_copied
 from ringmaster.storage.guard import (
     check_alone,
     check_pair,
@@ -30,8 +38,8 @@ from ringmaster.storage.guard import (
     unreadable,
 )
 from ringmaster.storage.lock import is_locked
-from ringmaster.storage.migrations import check, check_header, migrate
 from ringmaster.storage.pages import wal_fault
+from ringmaster.storage.schema import check_header
 
 #: Seconds to wait for another process that writes.
 BUSY_TIMEOUT = 10.0
@@ -103,33 +111,23 @@ def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Excepti
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection that may write; create or migrate the file if necessary.
+    """Return a connection that may write; the caller holds the lock.  Makes a missing file.
 
     Raises StoreError; a refused or damaged file is not changed.
     """
-    if path.exists() and not path.is_file():
-        raise StoreUnwritable(f"cannot write {path}: {_kind(path)}")
     with translated(path):
-        check_alone(path)
-        check_header(path)
-        if size(_companions(path)[0]):
-            _check_wal(path)
+        view, has_tables = _opened(path, owned=True)
+        view.connection.close()
         connection = _open(str(path))
         try:
-            version = check(connection, str(path))
-            if version and not size(_companions(path)[0]):
-                _check_whole(path, connection, rows.structure_faults(connection))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             # Debian's SQLite writes zeros over deleted data, here a record a game
             connection.execute("PRAGMA secure_delete = OFF")
             # the store makes them, and `guard` must know when
             connection.execute("PRAGMA wal_autocheckpoint = 0")
-            if 0 < version < len(migrations.MIGRATIONS):
-                copy = new_name(folder_of(path), f"before-format-{len(migrations.MIGRATIONS)}")
-                write_copy(connection, copy)
-            migrate(connection, str(path))
-            _check_whole(path, connection, rows.faults(connection))
+            if not has_tables:
+                schema.create(connection)
             # SQLite opens a write-protected file for reading: this would fail
             renew(connection)
         except BaseException:
@@ -138,37 +136,61 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _kind(path: Path) -> str:
-    return "it is a folder" if path.is_dir() else "it is not a regular file"
+def _opened(path: Path, *, owned: bool = False) -> tuple[View, bool]:
+    """Open a status file for reading; return whether it has tables, too.
 
+    Every reader and writer comes through here: an older file beside a newer `-wal` was refused
+    by a run, and exported as if it were whole.
 
-def _check_wal(path: Path) -> None:
-    """Check a file with a `-wal`; its version may still be there.
+    owned  the caller holds the lock, and will write: each row is checked, too
 
-    Closing a connection that may write would change a damaged file.  Raises StoreError,
-    sqlite3.Error.
+    Raises StoreError, sqlite3.Error, OSError.
     """
-    fault = wal_fault(path)
-    if fault:
-        raise StoreCorrupt(_damaged(path, fault))
+    check_alone(path)
+    if kind := other_kind(path):
+        raise StoreUnwritable(f"cannot open {path}: it is {kind}")
+    if not path.exists():
+        return View(path, _open("")), False
+    check_header(path)
+    wal = size(_companions(path)[0]) > 0
+    # one of a living run takes time, and changes
+    if wal and (owned or not is_locked(path)):
+        before = _signature(path)
+        fault = wal_fault(path)
+        if fault and _signature(path) == before:
+            raise StoreCorrupt(_damaged(path, fault))
+    view = View(path, _reader(path)) if wal else View(path, _in_place(path), _identity(path))
     try:
-        with closing(_reader(path)) as whole, closing(_in_place(path)) as alone:
-            version = check(whole, str(path))
-            if version:
-                check_pair(path, alone, whole)
-            _check_whole(path, whole, rows.structure_faults(whole))
-            if version == len(migrations.MIGRATIONS):
-                _check_whole(path, whole, rows.faults(whole))
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
-        raise unreadable(path, error) from error
+        with view.reading():
+            view.connection.execute("BEGIN")
+            has_tables = schema.check(view.connection, str(path))
+            if has_tables:
+                _check_contents(path, view.connection, wal=wal, owned=owned)
+    except StoreCorrupt as error:
+        view.connection.close()
+        if wal and isinstance(error.__cause__, sqlite3.DatabaseError):
+            raise unreadable(path, error.__cause__) from error
+        raise
+    except BaseException:
+        view.connection.close()
+        raise
+    return view, has_tables
 
 
-def _check_whole(path: Path, connection: sqlite3.Connection, faults: Iterator[str]) -> None:
-    """Raise StoreCorrupt for the first fault."""
-    for fault in faults:
-        raise StoreCorrupt(_damaged(path, fault))
+def _check_contents(path: Path, connection: sqlite3.Connection, *, wal: bool, owned: bool) -> None:
+    if wal:
+        with closing(_in_place(path)) as alone:
+            try:
+                check_pair(path, alone, connection)
+            except StoreUnpaired:
+                if not owned and is_locked(path):
+                    raise _changing(path) from None
+                raise
+    if strange := schema.strange_names(connection):
+        raise StoreCorrupt(_damaged(path, f"{strange[0]} is not as ringmaster makes it"))
+    if owned:
+        for fault in chain(rows.structure_faults(connection), rows.faults(connection)):
+            raise StoreCorrupt(_damaged(path, fault))
 
 
 @dataclass(eq=False)
@@ -231,26 +253,19 @@ class View:
 def connect_readonly(path: Path, *, lasting: bool = False) -> View:
     """Return a view of the data, a private copy if it shall be `lasting`.
 
-    An empty or older file is read as `migrate` would make it.  Raises StoreError;
-    StoreChanged if another try may succeed.
+    An empty file is read as one with empty tables.  Raises StoreError; StoreChanged if
+    another try may succeed.
     """
     with translated(path, "read"):
-        check_alone(path)
-        if not path.exists():
-            raise StoreError(f"there is no status file {path}")
-        if not path.is_file():
-            raise StoreError(f"there is no status file {path}: {_kind(path)}")
-        check_header(path)
-        view = _view(path)
+        view, has_tables = _opened(path)
         try:
-            with view.reading():
-                view.connection.execute("BEGIN")
-                version = check(view.connection, str(path))
-            if version < len(migrations.MIGRATIONS):
-                newer = view.copied()
+            if not path.exists():
+                raise StoreError(f"there is no status file {path}")
+            if not has_tables:
+                copy = view.copied()
                 view.connection.close()
-                view = View(path, newer)
-                migrate(newer, str(path))
+                view = View(path, copy)
+                schema.create(copy)
             view.connection.execute("PRAGMA query_only = ON")
             if lasting:
                 view.detach()
@@ -258,27 +273,6 @@ def connect_readonly(path: Path, *, lasting: bool = False) -> View:
             view.connection.close()
             raise
     return view
-
-
-def _view(path: Path) -> View:
-    at_rest = _identity(path)
-    if size(_companions(path)[0]):
-        _check_left(path)
-        return View(path, _reader(path))
-    return View(path, _in_place(path), at_rest)
-
-
-def _check_left(path: Path) -> None:
-    """Raise StoreCorrupt for a damaged `-wal` that a killed run left.
-
-    One of a living run takes time, and is checked by no reader.
-    """
-    if is_locked(path):
-        return
-    before = _signature(path)
-    fault = wal_fault(path)
-    if fault and _signature(path) == before:
-        raise StoreCorrupt(_damaged(path, fault))
 
 
 def _reader(path: Path) -> sqlite3.Connection:
@@ -328,13 +322,15 @@ def _private_copy(source: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _open(name: str) -> sqlite3.Connection:
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         name,
         uri=name.startswith("file:"),
         timeout=BUSY_TIMEOUT,
         isolation_level=None,
         cached_statements=256,
     )
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
 
 
 def _companions(path: Path) -> tuple[Path, Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -102,21 +101,12 @@ def file_name(name: str) -> str:
     return name
 
 
-def unpacked(
-    status: Path, game_id: str, attempt: int, folder: str, name: str, text: bytes
+def pending_record(
+    status: Path, game_id: str, attempt: int, folder: str, name: str, text: str
 ) -> PendingRecord:
     """Return a stored game record, for the folder of this status file.  Raises ValueError."""
     suffix = Path(folder).suffix
     if suffix not in (".games", ".void"):
         raise ValueError(f"{folder!r} cannot be a folder of game records")
-    whole = zlib.decompress(text).decode("utf-8", "surrogatepass")
     folder = status.with_suffix(suffix).name
-    return PendingRecord(file_name(game_id), attempt, folder, file_name(name), whole)
-
-
-def packed(text: bytes) -> bytes:
-    """Return a record's text as `zlib.decompress` reads it."""
-    # Not compressed: it is deleted within a second or so, and a page more in the WAL
-    # costs less.  zlib's usual 256 KiB of memory would cost most of all.
-    packer = zlib.compressobj(0, zlib.DEFLATED, wbits=9, memLevel=1)
-    return packer.compress(text) + packer.flush()
+    return PendingRecord(file_name(game_id), attempt, folder, file_name(name), text)

@@ -129,10 +129,10 @@ def check_pair(path: Path, alone: sqlite3.Connection, whole: sqlite3.Connection)
     (base, generation) = whole.execute("SELECT base, generation FROM counts").fetchone()
     try:
         ((here,),) = alone.execute("SELECT generation FROM counts").fetchall()
-    except sqlite3.OperationalError:
-        here = None  # the tables are in the `-wal`
     except sqlite3.DatabaseError:
-        return  # a kill during a checkpoint; SQLite repeats it
+        # a kill during a checkpoint, which SQLite repeats; or no tables yet, as a reader at the
+        # start of the run prevented the first checkpoint
+        return
     if here not in (base, generation):
         raise StoreUnpaired(
             f"{path} and {path.name}-wal do not belong together: {path.name} may be an older copy "

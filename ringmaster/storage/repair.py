@@ -6,7 +6,7 @@ Nothing is deleted: the damaged file is moved among the copies.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ import msgspec
 from ringmaster.storage import rows
 from ringmaster.storage.copies import with_wal_copied
 from ringmaster.storage.entries import file_name
-from ringmaster.storage.migrations import migrate
 from ringmaster.storage.pages import leaf_rows
+from ringmaster.storage.schema import check, create, strange_names
 
 #: Tables with their keys, in the order in which they are copied.
 _KEYS = {
@@ -59,7 +59,7 @@ def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
 
     Raises StoreError, OSError, sqlite3.Error when nothing can be read.
     """
-    migrate(new, str(path))
+    create(new)
     with (
         with_wal_copied(path) as copy,
         closing(sqlite3.connect(copy, isolation_level=None)) as old,
@@ -69,21 +69,28 @@ def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
         # otherwise SQLite reads nothing of a file that has been cut
         old.execute("PRAGMA writable_schema = ON")
         unreadable: sqlite3.Error | None = None
+        strange = [*_KEYS, "counts"]
         try:
-            migrate(old, str(path))
+            check(old, str(path))
+            strange = strange_names(old)
         except sqlite3.DatabaseError as error:
             unreadable = error
-        found = _Repair(old, new, path).run()
+        found = _Repair(old, new, path, strange).run()
         if unreadable is not None and not found.results:
             raise unreadable
         return found
 
 
 class _Repair:
-    def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection, path: Path) -> None:
+    """A repair; `strange` are tables that cannot be read, or that ringmaster did not make."""
+
+    def __init__(
+        self, old: sqlite3.Connection, new: sqlite3.Connection, path: Path, strange: Collection[str]
+    ) -> None:
         self.old = old
         self.new = new
         self.path = path
+        self.strange = strange
         self.found = Salvage()
         #: The numbers of whole results in the old file, in order, and of the state's last one.
         self.kept: list[int] = []
@@ -97,7 +104,10 @@ class _Repair:
         recorded = self._recorded()
         self.new.execute("BEGIN")
         for table, key in _KEYS.items():
-            self._copy(table, key)
+            if table in self.strange:
+                self.found.tables[table] = 0
+            else:
+                self._copy(table, key)
             if table in ("names", "results"):
                 self._add_hidden(table, key)
             if table == "results":
@@ -118,6 +128,8 @@ class _Repair:
         return self.found
 
     def _recorded(self) -> int:
+        if "counts" in self.strange:
+            return 0
         try:
             (number,) = self.old.execute("SELECT completed + void FROM counts").fetchone()
         except (sqlite3.Error, TypeError):

@@ -2,7 +2,7 @@
 
 One transaction a result: the result, the competition's new state and the issue of the
 next jobs are stored together or not at all.  Data is JSON in columns; reading a file
-runs no code.  `connect` opens the file and translates errors, `migrations` has its tables.
+runs no code.  `connect` opens the file and translates errors, `schema` has its tables.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from ringmaster.storage.entries import (
     decode,
     encode,
     file_name,
-    unpacked,
+    pending_record,
 )
 from ringmaster.storage.guard import Guard, renew
 from ringmaster.storage.rows import UsageRow
@@ -115,7 +115,7 @@ class Store:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> Store:
-        """Open a status file for writing; create or migrate it if necessary.
+        """Open a status file for writing; make it if it is missing.
 
         clock  seconds from any beginning, for the period of full commits
         now    seconds since the epoch, for `StoredGame.finished`
@@ -381,13 +381,11 @@ class Store:
     def pending(self) -> Iterator[PendingRecord]:
         """Yield game records that are still to be written, in constant memory."""
         after = 0
-        while found := self._rows(
-            "SELECT rowid, game_id, attempt, folder, name, text FROM pending WHERE rowid > ? "
-            "ORDER BY rowid LIMIT 100",
-            (after,),
-        ):
+        query = f"{rows.selection('pending')} WHERE rowid > ? ORDER BY rowid LIMIT 100"
+        while found := self._rows(query, (after,)):
             with decoding(self._path):
-                batch = [unpacked(self._path, *row) for _, *row in found]
+                checked = (rows.checked("pending", row) for row in found)
+                batch = [pending_record(self._path, *row) for _, *row in checked]
             yield from batch
             after = found[-1][0]
 
@@ -399,14 +397,15 @@ class Store:
         after  the last place that was written
         """
         found = self._rows(
-            "SELECT place, game_id, attempt, folder, name, text FROM places "
+            "SELECT place, game_id, attempt, folder, name, text, checksum FROM places "
             "JOIN pending USING (game_id, attempt) WHERE place > ? AND place < coalesce("
             "(SELECT place FROM places WHERE attempt IS NULL ORDER BY place LIMIT 1), "
             f"{1 << 62}) ORDER BY place LIMIT ?",
             (after, most),
         )
         with decoding(self._path):
-            return [(place, unpacked(self._path, *row)) for place, *row in found]
+            checked = (rows.checked("pending", row) for row in found)
+            return [(place, pending_record(self._path, *row)) for place, *row in checked]
 
     def read_value(self, key: str, type: Any = Any) -> Any:
         """Return the value of this type that `set_value` stored under a key, or None."""

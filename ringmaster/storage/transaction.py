@@ -20,7 +20,6 @@ from ringmaster.storage.entries import (
     clean,
     encode,
     microseconds,
-    packed,
 )
 
 #: Fields of an EvaluationResult that are in `ResultRow.evaluation`, in their order.
@@ -212,11 +211,10 @@ class Transaction:
 
     def add_pending(self, pending: PendingRecord) -> None:
         """Store a game record that is to be written after the commit."""
-        text = packed(pending.text.encode("utf-8", "surrogatepass"))
-        self._execute(
-            "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)",
-            (pending.game_id, pending.attempt, pending.folder, pending.name, text),
-        )
+        # an engine's comments may have lone surrogates
+        text = pending.text.encode("utf-8", "backslashreplace").decode()
+        where = pending.folder, pending.name
+        self._put("pending", pending.game_id, pending.attempt, *where, text)
 
     def drop_pending(self, game_id: str, attempt: int) -> None:
         """Delete a game record that is on disk."""

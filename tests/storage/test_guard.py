@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired
+from ringmaster.storage import connect
 from ringmaster.storage import store as store_module
 from ringmaster.storage.repair import salvage
 from ringmaster.storage.store import Store
@@ -176,9 +177,10 @@ def test_older_copy_beside_a_newer_wal_is_refused(
     kill(running, path, killed)
     shutil.copyfile(copy, killed)
     before = killed.read_bytes(), Path(f"{killed}-wal").read_bytes()
-    with pytest.raises(StoreCorrupt, match="do not belong together") as caught:
-        Store.open(killed)
-    assert "move t.status-wal and t.status-shm away" in str(caught.value)
+    for open_store in (Store.open, Store.open_readonly):
+        with pytest.raises(StoreCorrupt, match="do not belong together") as caught:
+            open_store(killed)
+        assert "move t.status-wal and t.status-shm away" in str(caught.value)
     assert (killed.read_bytes(), Path(f"{killed}-wal").read_bytes()) == before
     # as the message says
     Path(f"{killed}-wal").unlink()
@@ -199,6 +201,22 @@ def test_killed_run_goes_on_wherever_its_last_checkpoint_was(tmp_path: Path, cou
         assert [game.result.game_id for game in store.games()] == [
             f"g{n}" for n in range(count + 7)
         ]
+
+
+@pytest.mark.parametrize("open_store", [Store.open, Store.open_readonly])
+def test_reader_at_the_start_of_a_run_does_not_make_the_pair_look_wrong(
+    tmp_path: Path, open_store: Callable[[Path], Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, killed = tmp_path / "t.status", tmp_path / "killed" / "t.status"
+    with monkeypatch.context() as patch:
+        # it was reading at the moment of the first checkpoint: all tables stay in the `-wal`
+        patch.setattr(connect, "renew", lambda connection: None)
+        patch.setattr(store_module, "CHECKPOINT_PERIOD", 1000)
+        with closing(Store.open(path)) as store:
+            play(store, *range(27))
+            kill(store, path, killed)
+    with closing(open_store(killed)) as store:
+        assert len(list(store.games())) == 27
 
 
 def test_reader_that_delays_checkpoints_does_not_make_the_pair_look_wrong(tmp_path: Path) -> None:

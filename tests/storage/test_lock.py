@@ -144,7 +144,7 @@ def test_folder_that_is_not_there_or_a_file_that_is_a_folder_is_a_clear_error(
         take(tmp_path / "none" / "t.status")
     assert not is_locked(tmp_path / "none" / "t.status")
     (tmp_path / "t.status").mkdir()
-    with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.status: Is a directory"):
+    with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.status: it is a folder"):
         take(tmp_path / "t.status")
 
 

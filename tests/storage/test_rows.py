@@ -90,7 +90,8 @@ def test_reader_never_shows_a_changed_row(path: Path, statement: str) -> None:
 )
 def test_reader_refuses_damage_that_no_checksum_shows(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("INSERT INTO pending VALUES ('g1', 0, 't.games', 'g1.pgn', x'')")
+        row = rows.stored("pending", ("g1", 0, "t.games", "g1.pgn", ""))
+        connection.execute(rows.insertion("pending"), row)
         connection.execute(statement)
 
     def read() -> None:

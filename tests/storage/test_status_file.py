@@ -164,7 +164,7 @@ def test_folder_that_is_not_there_or_in_the_place_of_the_file_is_a_clear_error(
     path.mkdir()
     with pytest.raises(StoreUnwritable, match="it is a folder"):
         Store.open(path)
-    with pytest.raises(StoreError, match="there is no status file"):
+    with pytest.raises(StoreUnwritable, match="it is a folder"):
         Store.open_readonly(path)
 
 

@@ -43,6 +43,8 @@ PERIOD = 0.5
 _NICENESS = 5
 #: Seconds at the end for readers to take what was sent to them.
 _PATIENCE = 3.0
+#: Bytes of a command's request: a body of gigabytes would fill the memory.
+_MOST_BODY = 1 << 16
 _MISSING = "there is no such page\n"
 _HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 _STATIC = Path(__file__).parent / "static"
@@ -238,9 +240,13 @@ class Site:
         # a form of another site cannot send this header
         if request.headers.get("x-ringmaster") != "1":
             return PlainTextResponse("the header X-Ringmaster is missing\n", 403)
-        command = (await request.body())[:100].decode("ascii", "replace").strip()
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_BODY:
+                return PlainTextResponse("the command is too long\n", 413)
         try:
-            self._control(hub.watched.path, command)
+            self._control(hub.watched.path, body[:100].decode("ascii", "replace").strip())
         except RingmasterError as error:
             return PlainTextResponse(f"{error}\n", 409)
         return PlainTextResponse("done\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +167,18 @@ def test_command_reaches_the_run_only_from_its_own_page(
     answer = web.post(place, content="burn", headers={"X-Ringmaster": "1"})
     assert (answer.status_code, answer.text) == (409, "no\n")
     assert commands == [("event.ctl", "stop")]
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        while sent < 1 << 26:
+            sent += 1 << 12
+            yield b"x" * (1 << 12)
+
+    assert web.post(place, content=b"x" * (1 << 16), headers={"X-Ringmaster": "1"}).text == "done\n"
+    answer = web.post(place, content=endless(), headers={"X-Ringmaster": "1"})
+    assert (answer.status_code, answer.text) == (413, "the command is too long\n")
+    assert len(commands) == 2
 
 
 class Counted(Watched):

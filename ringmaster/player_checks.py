@@ -183,5 +183,8 @@ def _run_checks(
                 assert isinstance(outcome.result, CheckResult)
                 results[outcome.job.id] = outcome.result
             else:
+                assert isinstance(outcome.job, CheckJob)
+                reason = outcome.reason.partition("\n")[0]
+                say(f"player {outcome.job.player.code!r} is checked again: {reason}")
                 executor.submit(outcome.job)
     return [results[job.id] for job in jobs if job.id in results]

@@ -510,7 +510,9 @@ class Ringmaster:
                 summary, *details = event.reason.splitlines() or [""]
                 is_game = isinstance(event.job, GameJob)
                 again = "game {} is played again" if is_game else "job {} is done again"
-                line = f"{again.format(event.job.id)}: {summary}"
+                assert not isinstance(event.job, CheckJob)
+                players = " v ".join(event.job.who)
+                line = f"{again.format(event.job.id)} ({players}): {summary}"
                 if event.told:
                     self._journal.log(line)
                 else:

@@ -15,7 +15,8 @@ import psutil
 import pytest
 
 from ringmaster.engines import reaper
-from ringmaster.execution.executor import Done
+from ringmaster.execution import local
+from ringmaster.execution.executor import Done, Lost
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player, Restart
@@ -108,6 +109,21 @@ def test_worker_has_no_zombies_of_escaped_processes(
     (fork_server,) = commanded(psutil.Process().children(), "fork_server")
     (worker,) = fork_server.children()
     assert worker.children(recursive=True) == []
+
+
+@pytest.mark.slow
+def test_worker_that_an_engine_stops_is_replaced(
+    executor: LocalExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "LOOK_PERIOD", 0.1)
+    monkeypatch.setattr(executor, "_next_look", 0.0)
+    executor.submit(game(tmp_path, "--stop-parent", "go:2", "--once", str(tmp_path / "struck")))
+    (end,) = executor.wait(LONG)
+    assert isinstance(end, Lost)
+    assert "it was stopped (SIGSTOP), perhaps by an engine" in end.reason
+    with Watched(pids(tmp_path)) as watched:
+        assert watched.alive(LONG) == []
+    assert play(executor, game(tmp_path)).outcome == "win"
 
 
 @pytest.mark.kill

@@ -44,6 +44,9 @@ LINGER = 0.002
 #: Seconds after which the jobs queued for a busy worker are taken back for others.
 LATE = 0.05
 
+#: Seconds between two looks for workers that were stopped.
+LOOK_PERIOD = 10.0
+
 _TERM_GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 _KILL_GRACE = 5.0  # seconds for the kernel to end a killed process
 _EXIT_GRACE = 0.5  # seconds between a worker's end of file and its end
@@ -70,6 +73,8 @@ class _Slot:
         self.has_played = False
         #: Whether the worker ends after its job in progress.
         self.is_leaving = False
+        #: Whether it was stopped at the last look.
+        self.was_stopped = False
 
 
 class LocalExecutor(Executor):
@@ -120,6 +125,7 @@ class LocalExecutor(Executor):
         self._starting = set(range(slots))
         self._by_fd: dict[int, _Slot] = {}
         self._has_queued = False
+        self._next_look = time.monotonic() + LOOK_PERIOD
         self._poll = select.poll()
         self._decode = msgspec.json.Decoder(JobResult).decode
         open_files = raise_file_limit(slots)
@@ -203,7 +209,8 @@ class LocalExecutor(Executor):
                 seconds = 0.0 if self._events else deadline - time.monotonic()
                 if self._has_queued:
                     seconds = self._check_queues(seconds)
-                for fd, _ in self._poll.poll(milliseconds(seconds)):
+                self._find_stopped()
+                for fd, _ in self._poll.poll(milliseconds(min(seconds, LOOK_PERIOD))):
                     if fd in self._by_fd:
                         self._receive(self._by_fd[fd])
                     else:
@@ -272,6 +279,22 @@ class LocalExecutor(Executor):
                     self._reaper.kill_engines(process.slot)
             elif time.monotonic() > deadline:
                 process.signal(signal.SIGKILL)
+
+    def _find_stopped(self) -> None:
+        """Replace workers that are stopped for two looks.
+
+        An engine stopped its parent (SIGSTOP), whose game then never ended.  A computer that
+        slept stops all processes, and sets them going again.
+        """
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_PERIOD
+        for slot in list(self._slots):
+            is_stopped = bool(slot.jobs) and slot.process.is_stopped()
+            if is_stopped and slot.was_stopped:
+                self._replace(slot, "it was stopped (SIGSTOP), perhaps by an engine")
+            slot.was_stopped = is_stopped and not slot.was_stopped
 
     def _listen_to(self, slot: _Slot) -> None:
         fd = slot.process.connection.fileno()
@@ -424,14 +447,12 @@ class LocalExecutor(Executor):
 
     def _reason(self, process: WorkerProcess, fault: str) -> str:
         """Return why a worker ended: one line, then its traceback and last words."""
-        if fault:
-            summary = f"worker {process.slot} failed: {fault.strip().splitlines()[-1]}"
-        else:
-            summary = process.obituary()
+        *trace, last = fault.strip().splitlines() or [""]
+        summary = f"worker {process.slot} failed: {last}" if last else process.obituary()
         words = process.last_words()
         if not words and process.pid is None:
             words = self._fork_server.last_words()
-        return "\n".join(part for part in (summary, fault.strip(), words) if part)
+        return "\n".join(part for part in (summary, fault.strip() if trace else "", words) if part)
 
 
 def milliseconds(seconds: float) -> int | None:

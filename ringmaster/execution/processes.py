@@ -123,6 +123,15 @@ class WorkerProcess:
                 self._ended = True
         return self._ended
 
+    def is_stopped(self) -> bool:
+        """Return whether a signal has stopped the process, which then waits for another one."""
+        if self.has_ended() or self._process is None:
+            return False
+        try:
+            return bool(self._process.status() == psutil.STATUS_STOPPED)
+        except psutil.NoSuchProcess:
+            return False
+
     def signal(self, number: int) -> None:
         """Send a signal, unless the process has ended or never started."""
         if not self.has_ended() and self._process is not None:

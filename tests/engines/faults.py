@@ -32,6 +32,7 @@ FLAGS: Table = {
     "crash-on": ("CMD[:N]", trigger, [], "exit without an answer"),
     "exit-code": ("N", int, 1, "exit status of a crash; -N dies of signal N"),
     "hang-on": ("CMD[:N]", trigger, [], "neither answer nor read any more"),
+    "stop-parent": ("CMD[:N]", trigger, [], "stop the process that started it, and hang"),
     "half-line-on": ("CMD[:N]", trigger, [], "print half of a line and exit"),
     "garbage-on": ("CMD[:N]", trigger, [], "answer with what is no protocol"),
     "flood-on": ("CMD[:N]", trigger, [], "print lines for ever"),
@@ -113,6 +114,9 @@ class Faults:
         if self._strikes("crash-on", name):
             self._die()
         if self._strikes("hang-on", name):
+            self.hang()
+        if self._strikes("stop-parent", name):
+            os.kill(os.getppid(), signal.SIGSTOP)
             self.hang()
         if self._strikes("half-line-on", name):
             self.write(self._babble[: len(self._babble) // 2])

@@ -266,7 +266,7 @@ class Ringmaster:
             values["record_files"] if values["record_games"] else None,
             self._run_log.warn,
         )
-        self._records.resume({issue.game_id for issue in self._backlog})
+        self._records.resume()
         number = self._store.begin_run(
             RunEntry(
                 number=0,
@@ -417,8 +417,6 @@ class Ringmaster:
             return None
         if job is not None:
             self._started += 1
-            if isinstance(job, GameJob):
-                self._game_records.place(transaction, job.id)
         return job
 
     def _end_by(self, error: DataFileError) -> None:
@@ -582,7 +580,7 @@ class Ringmaster:
             suffix = f"_{job.attempt}" if void else ""
             name = f"{job.id}{suffix}.{result.record_suffix}"
             folder = self._loaded.paths.void if void else self._loaded.paths.games
-            record = PendingRecord(job.id, job.attempt, folder.name, name, result.record)
+            record = PendingRecord(folder.name, name, result.record)
         conditions = self._loaded.conditions
         try:
             if result.reason == REBUILT:
@@ -610,11 +608,8 @@ class Ringmaster:
             transaction.set_value("tree", reaction.snapshot)
         for number in reaction.forget:
             transaction.drop_scores(number)
-        if isinstance(result, GameResult):
-            if result.outcome != "void":
-                self._game_records.add(transaction, job.id, job.attempt, record)
-            elif record is not None:
-                transaction.add_pending(record)
+        if record is not None:
+            record = transaction.add_pending(record)
         return _StoredResult(result, reaction, record)
 
     def _drop_rebuilt(self, job: Task, result: Result, error: EngineRebuilt) -> None:

@@ -358,7 +358,7 @@ def test_records_come_in_the_order_of_finishing_and_missing_ones_are_counted(
     history = [(ticket("0", n), won(f"0_{n}")) for n in (5, 4, 3, 2)]
     add(store, history)
     with store.transaction() as transaction:
-        transaction.add_pending(PendingRecord("0_2", 0, "event.games", "0_2.pgn", "waiting é\n\n"))
+        transaction.add_pending(PendingRecord("event.games", "0_2.pgn", "waiting é\n\n"))
     store.close()
     for folder, name in (
         ("games", "0_0"),
@@ -422,7 +422,7 @@ def test_shogi_records_of_each_format_make_a_file_and_the_others_are_counted(
     add(store, [(ticket("0", n), won(f"0_{n}")) for n in range(4)])
     record = make_record(["7g7f", "3c3d"], score="0-1", reason="resignation")
     with store.transaction() as transaction:
-        waiting = PendingRecord("0_3", 0, "event.games", "0_3.kifu", write_kif(record))
+        waiting = PendingRecord("event.games", "0_3.kifu", write_kif(record))
         transaction.add_pending(waiting)
     store.close()
     folder = control.with_suffix(".games")
@@ -487,17 +487,13 @@ def test_collected_file_stands_in_for_files_that_are_not_there(
     store = open_store(control)
     suffix = "kifu" if format == "kif" else format
     records = GameRecords(store, OutputPaths(control), "both", lambda line: None)
-    with store.transaction() as transaction:
-        for n in range(len(FALSE_STARTS)):
-            records.place(transaction, f"0_{n}")
     texts = {}
-    # games end in another order than they start
-    for n, comment in reversed(list(enumerate(FALSE_STARTS))):
+    for n, comment in enumerate(FALSE_STARTS):
         add(store, [(ticket("0", n), won(f"0_{n}"))])
         text = texts[f"0_{n}"] = _written(format, f"0_{n}", comment)
-        pending = PendingRecord(f"0_{n}", 0, "event.games", f"0_{n}.{suffix}", text)
+        pending = PendingRecord("event.games", f"0_{n}.{suffix}", text)
         with store.transaction() as transaction:
-            records.add(transaction, pending.game_id, 0, pending)
+            pending = transaction.add_pending(pending)
         records.write([pending])
     records.finish()
     records.close()

@@ -58,8 +58,8 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2651,
-    "commands": 2396,
+    "": 2646,
+    "commands": 2394,
     "competitions": 17223,
     "control": 4133,
     "datasets": 2194,
@@ -75,11 +75,11 @@ BUDGET = {
     "play": 3799,
     "positions": 434,
     "reporting": 2617,
-    "results": 1308,
+    "results": 1313,
     "scaffold": 2676,
     "server": 599,
     "stats": 917,
-    "storage": 3329,
+    "storage": 3258,
     "tuners": 7631,
 }
 

@@ -200,14 +200,12 @@ def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
 
 
 def _check_records(loaded: LoadedCompetition, store: Store) -> None:
-    """Drop places in the collected file that will never be filled, and tell which records miss."""
-    waiting = {(record.game_id, record.attempt) for record in store.pending()}
-    with store.transaction() as transaction:
-        transaction.pass_over([issue.game_id for issue in store.issues()])
+    """Tell which records are missing."""
+    waiting = {Path(record.name).stem for record in store.pending()}
     values = loaded.control_file.values
     if not values["record_games"] or values["record_files"] == "collected":
         return
-    there = {path.stem for path in loaded.paths.games.glob("*")} | {game for game, _ in waiting}
+    there = {path.stem for path in loaded.paths.games.glob("*")} | waiting
     counted_games = (game.result for game in store.games() if game.result.outcome != "void")
     missing = [result.id for result in counted_games if result.id not in there]
     if missing:

@@ -47,7 +47,8 @@ class Records:
         self._files = {suffix: paths.collected(suffix) for suffix in RECORD_SUFFIXES[game]}
         self._tail = tail
         pending = () if store is None else store.pending()
-        self._waiting = {(each.game_id, each.attempt): each.text for each in pending}
+        #: By the name without its suffix.
+        self._waiting = {_stem(f"{each.folder}/{each.name}"): each.text for each in pending}
         self._places: dict[bytes, tuple[Path, int, int]] | None = None
         self.count = self._missing = 0
 
@@ -72,10 +73,10 @@ class Records:
 
     def get(self, game: Game) -> bytes | None:
         """Return the record of a game, None without one.  Raises StoreError."""
-        text = self._waiting.get((game.id, game.attempt))
+        text = self._waiting.get(_stem(game.record_name))
         if text is not None:
             # not written yet; a kill, or something in the file's place, has prevented it
-            return text.encode("utf-8", "backslashreplace")
+            return text.encode()
         path = self._games.parent / game.record_name
         try:
             return path.read_bytes()
@@ -107,6 +108,10 @@ class Records:
                 return os.pread(file.fileno(), size, start)
         except OSError as error:
             raise StoreError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _collected_places(file: BinaryIO, suffix: str, start: int) -> Iterator[tuple[bytes, int, int]]:

@@ -67,13 +67,17 @@ class RunEntry(msgspec.Struct, frozen=True):
 
 
 class PendingRecord(msgspec.Struct, frozen=True):
-    """A game record without a file."""
+    """A game record without a file.
 
-    game_id: str
-    attempt: int
+    folder  name of the folder of records
+    name    of the game's own file
+    number  the store's, rising in order of recording
+    """
+
     folder: str
     name: str
     text: str
+    number: int = 0
 
 
 def encode(value: Any) -> str:
@@ -101,12 +105,10 @@ def file_name(name: str) -> str:
     return name
 
 
-def pending_record(
-    status: Path, game_id: str, attempt: int, folder: str, name: str, text: str
-) -> PendingRecord:
+def pending_record(status: Path, number: int, folder: str, name: str, text: str) -> PendingRecord:
     """Return a stored game record, for the folder of this status file.  Raises ValueError."""
     suffix = Path(folder).suffix
     if suffix not in (".games", ".void"):
         raise ValueError(f"{folder!r} cannot be a folder of game records")
     folder = status.with_suffix(suffix).name
-    return PendingRecord(file_name(game_id), attempt, folder, file_name(name), text)
+    return PendingRecord(folder, file_name(name), text, number)

@@ -1,4 +1,4 @@
-"""Game records on disk: one file a game, and one collected file in order of issue.
+"""Game records on disk: one file a game, and one collected file in order of recording.
 
 Both are written after the commit of the result.  The store keeps a record's text until it
 is on disk, and the length of the collected file at that time.  After a kill the end of
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -33,8 +33,8 @@ SYNC_PERIOD = 1.0
 #: Separators of records in a collected file, beside the line end:
 #: http://www2.computer-shogi.org/protocol/record_v22.html
 _BETWEEN = {"csa": b"/\n", "kif": b"\n", "kifu": b"\n"}
-#: Key of the lengths of the collected files in the store.
-_LENGTHS = "collected"
+#: Key in the store of the lengths of the collected files and the last record in them.
+_COLLECTED = "collected"
 #: Records read at a time.
 _BATCH = 100
 #: Seconds between two attempts to write the files that could not be written, and records tried.
@@ -43,8 +43,6 @@ RETRY_PERIOD, MOST_TRIED = 60.0, 100
 
 class GameRecords:
     """Writes the game records of one run.
-
-    A place is a game's position in the collected file.  Places are given in order of issue.
 
     files  the files to write; None when games are not recorded
     warn   receives warnings: files that somebody changed, files that cannot be written
@@ -70,73 +68,51 @@ class GameRecords:
         self._warn = warn
         self._clock = clock
         self._collected: dict[str, _Collected] = {}
-        self._known: dict[str, int] = store.read_value(_LENGTHS, dict[str, int]) or {}
-        #: The last place that has been written.
-        self._last = 0
-        #: Records on disk, to be deleted from the store.
-        self._written: list[tuple[str, int]] = []
-        #: Records to be deleted from the store after the next fsync.
-        self._appended: list[tuple[str, int]] = []
+        self._known: dict[str, int]
+        #: The number of the last record that is in a collected file on the disk.
+        self._last: int
+        self._last, self._known = store.read_value(_COLLECTED, tuple[int, dict[str, int]]) or (
+            0,
+            {},
+        )
+        #: Numbers of records on disk, to be deleted from the store.
+        self._written: list[int] = []
+        #: Numbers of records in a collected file, before the next fsync.
+        self._appended: list[int] = []
         self._next_sync = clock() + SYNC_PERIOD
-        #: Records whose own file could not be written, and whether they wait for their turn in
-        #: the collected file.
-        self._without_file: dict[tuple[str, int], bool] = {}
+        #: Numbers of records whose own file could not be written.
+        self._without_file: set[int] = set()
         self._next_try = 0.0
         #: Why a file could not be written, "" before the first failure.
         self._failure = ""
 
-    def resume(self, wanted: Collection[str]) -> None:
-        """Write the records that a killed run left.
-
-        wanted  issued games that are still to be played: they keep their places
-        """
-        with self._store.transaction() as transaction:
-            transaction.pass_over(wanted if self._collects else ())
-            if not self._collects:
-                # if the setting is restored, the file continues with new games
-                while batch := self._store.in_turn():
-                    for _, pending in batch:
-                        transaction.drop_place(pending.game_id)
+    def resume(self) -> None:
+        """Write the records that a killed run left."""
         for pending in self._store.pending():
             self._write_single(pending)
-        self._collect()
-
-    def place(self, transaction: Transaction, game_id: str) -> None:
-        """Give an issued game its place."""
-        if self._collects:
-            transaction.give_place(game_id)
-
-    def add(
-        self, transaction: Transaction, game_id: str, attempt: int, pending: PendingRecord | None
-    ) -> None:
-        """Store the record of a result that counts, or drop the game's place."""
-        if pending is not None:
-            transaction.add_pending(pending)
-            transaction.fill_place(game_id, attempt)
-        else:
-            transaction.drop_place(game_id)
+        self._collect_rest()
 
     def write(self, records: Sequence[PendingRecord]) -> None:
         """Write records, after the commit."""
         if self._without_file and self._clock() >= self._next_try:
             self._next_try = self._clock() + RETRY_PERIOD
             for pending in islice(self._store.pending(), MOST_TRIED):
-                if (pending.game_id, pending.attempt) in self._without_file:
+                if pending.number in self._without_file:
                     self._write_single(pending)
         for pending in records:
             self._write_single(pending)
-        if records:
-            self._collect()
+        self._collect(records)
 
     def _write_single(self, pending: PendingRecord) -> None:
-        key = pending.game_id, pending.attempt
-        waits = self._without_file.get(key, self._collects and pending.folder != self._void)
         if not self._write_file(pending):
-            self._without_file[key] = waits
+            self._without_file.add(pending.number)
             return
-        self._without_file.pop(key, None)
-        if not waits:
-            self._written.append(key)
+        self._without_file.discard(pending.number)
+        if not self._is_collected(pending) or pending.number <= self._last:
+            self._written.append(pending.number)
+
+    def _is_collected(self, pending: PendingRecord) -> bool:
+        return self._collects and pending.folder != self._void
 
     def _write_file(self, pending: PendingRecord) -> bool:
         """Write a record's own file, if it gets one; return False if that is impossible.
@@ -160,22 +136,23 @@ class GameRecords:
             return False
         return True
 
-    def _collect(self) -> None:
-        """Append the next records in order of their places."""
-        while self._collects:
-            batch = self._store.in_turn(self._last, _BATCH)
-            texts: dict[str, list[bytes]] = {}
-            for _, pending in batch:
-                suffix = pending.name.rpartition(".")[2]
-                text = pending.text.encode("utf-8", "backslashreplace")
-                texts.setdefault(suffix, []).append(text)
-            for suffix, records in texts.items():
-                self._file(suffix).append(records)
-            for place, pending in batch:
-                self._appended.append((pending.game_id, pending.attempt))
-                self._last = place
-            if len(batch) < _BATCH:
-                return
+    def _collect_rest(self) -> None:
+        """Append the stored records that are not in a collected file."""
+        rest = self._store.pending(self._appended[-1] if self._appended else self._last)
+        while batch := list(islice(rest, _BATCH)):
+            self._collect(batch)
+
+    def _collect(self, records: Iterable[PendingRecord]) -> None:
+        """Append records in their order."""
+        texts: dict[str, list[bytes]] = {}
+        numbers = []
+        for pending in filter(self._is_collected, records):
+            suffix = pending.name.rpartition(".")[2]
+            texts.setdefault(suffix, []).append(pending.text.encode())
+            numbers.append(pending.number)
+        for suffix, together in texts.items():
+            self._file(suffix).append(together)
+        self._appended += numbers
 
     def _file(self, suffix: str) -> _Collected:
         file = self._collected.get(suffix)
@@ -198,29 +175,23 @@ class GameRecords:
             for suffix, file in self._collected.items():
                 self._known[suffix] = file.sync()
             self._next_sync = self._clock() + SYNC_PERIOD
-            for game in self._appended:
-                transaction.drop_place(game[0])
-                if game in self._without_file:
-                    self._without_file[game] = False
-                else:
-                    self._written.append(game)
+            self._last = self._appended[-1]
+            self._written += [n for n in self._appended if n not in self._without_file]
             self._appended.clear()
-            transaction.set_value(_LENGTHS, self._known)
-        for game_id, attempt in self._written:
-            transaction.drop_pending(game_id, attempt)
+            transaction.set_value(_COLLECTED, (self._last, self._known))
+        for number in self._written:
+            transaction.drop_pending(number)
         self._written.clear()
 
     def finish(self) -> None:
-        """Write all records at the end of a run; unfinished games lose their places."""
-        with self._store.transaction() as transaction:
-            transaction.pass_over()
-        self._collect()
+        """Write all records at the end of a run."""
+        self._collect_rest()
         with self._store.transaction() as transaction:
             self.forget(transaction, all=True)
         left = 0
         for pending in self._store.pending():
             if self._write_file(pending):
-                self._written.append((pending.game_id, pending.attempt))
+                self._written.append(pending.number)
             else:
                 left += 1
         if left:

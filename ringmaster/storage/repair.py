@@ -28,8 +28,7 @@ _KEYS = {
     "issues": "number",
     "state": "one",
     "notes": "rowid",
-    "pending": "rowid",
-    "places": "place",
+    "pending": "number",
     "scores": "rowid",
 }
 #: Numbers that are tried behind a page that cannot be read.

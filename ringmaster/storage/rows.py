@@ -72,7 +72,7 @@ TABLES: Final[dict[str, dict[str, Any]]] = {
     "issues": {"game_id": str, "attempt": int, "ticket": str},
     "state": {"one": int, "seq": int, "data": str},
     "notes": {"key": str, "value": str},
-    "pending": {"game_id": str, "attempt": int, "folder": str, "name": str, "text": str},
+    "pending": {"folder": str, "name": str, "text": str},
     "runs": {
         "started": float,
         "version": str,

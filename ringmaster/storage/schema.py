@@ -55,16 +55,11 @@ _TABLES: Final = (
         one INTEGER PRIMARY KEY CHECK (one = 1),
         completed INTEGER NOT NULL, void INTEGER NOT NULL,
         base INTEGER NOT NULL, generation INTEGER NOT NULL)""",
+    # AUTOINCREMENT: numbers rise, also after rows were deleted
     """CREATE TABLE pending (
-        game_id TEXT NOT NULL, attempt INTEGER NOT NULL,
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
         folder TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
-        checksum INTEGER NOT NULL,
-        PRIMARY KEY (game_id, attempt))""",
-    # AUTOINCREMENT: a dropped place is never issued again.  `attempt` is NULL until the
-    # game has a record
-    """CREATE TABLE places (
-        place INTEGER PRIMARY KEY AUTOINCREMENT,
-        game_id TEXT NOT NULL UNIQUE, attempt INTEGER)""",
+        checksum INTEGER NOT NULL)""",
     """CREATE TABLE scores (
         pass INTEGER NOT NULL, shard INTEGER NOT NULL, data BLOB NOT NULL,
         UNIQUE (pass, shard))""",

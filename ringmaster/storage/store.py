@@ -378,34 +378,18 @@ class Store:
                 for _, game_id, attempt, ticket in (rows.checked("issues", row) for row in found)
             ]
 
-    def pending(self) -> Iterator[PendingRecord]:
-        """Yield game records that are still to be written, in constant memory."""
-        after = 0
-        query = f"{rows.selection('pending')} WHERE rowid > ? ORDER BY rowid LIMIT 100"
+    def pending(self, after: int = 0) -> Iterator[PendingRecord]:
+        """Yield game records that are still to be written, in order, in constant memory.
+
+        after  number of a record
+        """
+        query = f"{rows.selection('pending', 'number')} WHERE number > ? ORDER BY number LIMIT 100"
         while found := self._rows(query, (after,)):
             with decoding(self._path):
                 checked = (rows.checked("pending", row) for row in found)
-                batch = [pending_record(self._path, *row) for _, *row in checked]
+                batch = [pending_record(self._path, *row) for row in checked]
             yield from batch
-            after = found[-1][0]
-
-    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[tuple[int, PendingRecord]]:
-        """Return the next records for the collected file with their places, in order.
-
-        The first place without a record ends them.
-
-        after  the last place that was written
-        """
-        found = self._rows(
-            "SELECT place, game_id, attempt, folder, name, text, checksum FROM places "
-            "JOIN pending USING (game_id, attempt) WHERE place > ? AND place < coalesce("
-            "(SELECT place FROM places WHERE attempt IS NULL ORDER BY place LIMIT 1), "
-            f"{1 << 62}) ORDER BY place LIMIT ?",
-            (after, most),
-        )
-        with decoding(self._path):
-            checked = (rows.checked("pending", row) for row in found)
-            return [(place, pending_record(self._path, *row)) for place, *row in checked]
+            after = batch[-1].number
 
     def read_value(self, key: str, type: Any = Any) -> Any:
         """Return the value of this type that `set_value` stored under a key, or None."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -209,38 +209,16 @@ class Transaction:
         self._put("state", 1, last, text)
         return len(text)
 
-    def add_pending(self, pending: PendingRecord) -> None:
-        """Store a game record that is to be written after the commit."""
+    def add_pending(self, pending: PendingRecord) -> PendingRecord:
+        """Store a game record that is to be written after the commit; return it numbered."""
         # an engine's comments may have lone surrogates
         text = pending.text.encode("utf-8", "backslashreplace").decode()
-        where = pending.folder, pending.name
-        self._put("pending", pending.game_id, pending.attempt, *where, text)
+        row = self._put("pending", pending.folder, pending.name, text, verb="INSERT")
+        return PendingRecord(pending.folder, pending.name, text, row.lastrowid or 0)
 
-    def drop_pending(self, game_id: str, attempt: int) -> None:
+    def drop_pending(self, number: int) -> None:
         """Delete a game record that is on disk."""
-        self._execute("DELETE FROM pending WHERE game_id = ? AND attempt = ?", (game_id, attempt))
-
-    def give_place(self, game_id: str) -> None:
-        """Give a game the next place in the collected file, unless it has one."""
-        self._execute(
-            "INSERT INTO places (game_id) VALUES (?) ON CONFLICT (game_id) DO NOTHING", (game_id,)
-        )
-
-    def fill_place(self, game_id: str, attempt: int) -> None:
-        """Assign the pending record of an attempt to the game's place, if it has one."""
-        self._execute("UPDATE places SET attempt = ? WHERE game_id = ?", (attempt, game_id))
-
-    def drop_place(self, game_id: str) -> None:
-        """Delete a place: its record is written, or there will be none."""
-        self._execute("DELETE FROM places WHERE game_id = ?", (game_id,))
-
-    def pass_over(self, but: Collection[str] = ()) -> None:
-        """Delete every place without a record, except those of the games `but`."""
-        self._execute(
-            "DELETE FROM places WHERE attempt IS NULL "
-            "AND game_id NOT IN (SELECT value FROM json_each(?))",
-            (self._encode(list(but)),),
-        )
+        self._execute("DELETE FROM pending WHERE number = ?", (number,))
 
     def set_value(self, key: str, value: Any) -> None:
         """Store a small piece of JSON data under a key."""

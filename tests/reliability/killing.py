@@ -339,16 +339,13 @@ class Competition:
         folder = self.control.with_suffix(".games")
         records = {path.stem: path.read_text() for path in folder.iterdir()}
         self._require(records.keys() == set(ids), "a game has no record")
-        # all are in one file, whole and once, in the order of first issue
-        log = self.control.with_suffix(".log").read_text()
-        order = dict.fromkeys(re.findall(r" starting game (\S+): ", log))
-        in_order = "".join(records[id] for id in order if id in records)
+        # all are in one file, whole and once, in the order of recording
+        in_order = "".join(records[id] for id in ids if id in records)
         collected = self.control.with_suffix(".games.pgn").read_text()
         self._require(collected == in_order, "records are not collected in order")
         with closing(sqlite3.connect(self.control.with_suffix(".status"))) as connection:
-            for table in ("places", "pending"):
-                (left,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-                self._require(left == 0, f"{left} {table} are left")
+            (left,) = connection.execute("SELECT count(*) FROM pending").fetchone()
+            self._require(left == 0, f"{left} records are left")
 
     def _require(self, is_kept: bool, problem: str) -> None:
         if not is_kept:

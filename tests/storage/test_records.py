@@ -36,34 +36,30 @@ class Bench:
         self.now = 0.0
         self.begin()
 
-    def begin(self, wanted: tuple[str, ...] = ()) -> None:
+    def begin(self) -> None:
         self.records = GameRecords(
             self.store, self.paths, self.files, self.warnings.append, lambda: self.now
         )
-        self.records.resume(wanted)
+        self.records.resume()
 
-    def kill(self, *wanted: str) -> None:
+    def kill(self) -> None:
         """End a run as a kill does, and begin the next."""
         self.records.close()
-        self.begin(wanted)
+        self.begin()
 
-    def end(self, *wanted: str) -> None:
+    def end(self) -> None:
         """End a run in order, and begin the next."""
         self.records.finish()
         self.records.close()
-        self.begin(wanted)
+        self.begin()
 
-    def issue(self, *game_ids: str) -> None:
-        with self.store.transaction() as transaction:
-            for game_id in game_ids:
-                self.records.place(transaction, game_id)
+    def commit(self, game_id: str, suffix: str = "pgn") -> PendingRecord:
+        """Store the record of a game."""
+        return self.commit_in(self.paths.games, f"{game_id}.{suffix}", text_of(game_id))
 
-    def commit(self, game_id: str, suffix: str = "pgn", attempt: int = 0) -> PendingRecord:
-        """Store a result and its record."""
-        name = f"{game_id}.{suffix}"
-        pending = PendingRecord(game_id, attempt, self.paths.games.name, name, text_of(game_id))
+    def commit_in(self, folder: Path, name: str, text: str) -> PendingRecord:
         with self.store.transaction() as transaction:
-            self.records.add(transaction, game_id, attempt, pending)
+            pending = transaction.add_pending(PendingRecord(folder.name, name, text))
             self.records.forget(transaction)
         return pending
 
@@ -88,88 +84,46 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.records.close()
 
 
-def test_records_that_were_written_together_are_collected_in_order(bench: Bench) -> None:
-    bench.issue(*"abcde")
+def test_records_are_collected_in_the_order_of_recording(bench: Bench) -> None:
     bench.play("c", "b")
     bench.records.write([bench.commit(game_id) for game_id in "ead"])
-    assert bench.collected() == all_of(*"abcde")
+    assert bench.collected() == all_of(*"cbead")
     assert bench.singles() == list("abcde")
 
 
-def test_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:
-    bench.issue("a", "b")
-    void = PendingRecord("a", 0, bench.paths.void.name, "a_0.pgn", "void")
-    with bench.store.transaction() as transaction:
-        transaction.add_pending(void)
-    bench.records.write([void])
-    bench.play("b")
-    bench.issue("a")
-    bench.records.write([bench.commit("a", attempt=1)])
-    assert bench.collected() == all_of("a", "b")
+def test_void_game_is_not_collected(bench: Bench) -> None:
+    bench.records.write([bench.commit_in(bench.paths.void, "a_0.pgn", "void")])
+    bench.play("b", "a")
+    assert bench.collected() == all_of("b", "a")
     assert (bench.paths.void / "a_0.pgn").read_text() == "void"
 
 
-def test_game_without_a_record_delays_no_other(bench: Bench) -> None:
-    bench.issue("a", "b")
-    with bench.store.transaction() as transaction:
-        bench.records.add(transaction, "a", 0, None)
-    bench.play("b")
-    assert bench.collected() == all_of("b")
-
-
-def test_games_no_longer_wanted_are_skipped(bench: Bench) -> None:
-    bench.issue("a", "b", "c", "d")
-    bench.play("b", "d")
-    bench.kill("c")
-    assert bench.collected() == all_of("b")
-    bench.issue("a")
-    bench.play("c", "a")
-    assert bench.collected() == all_of("b", "c", "d", "a")
-
-
-def test_run_that_ends_leaves_out_no_game_that_was_finished(bench: Bench) -> None:
-    bench.issue("a", "b", "c")
-    bench.play("c")
-    bench.end("a", "b")
-    assert bench.collected() == all_of("c")
-    bench.issue("a", "b", "d")
-    bench.play("d", "b", "a")
-    assert bench.collected() == all_of("c", "a", "b", "d")
-    assert not bench.warnings
-
-
 def test_texts_leave_the_store_once_a_second(bench: Bench) -> None:
-    bench.issue("a", "b", "c")
     bench.play("a", "b")
     assert len(list(bench.store.pending())) == 2
     bench.now = 1.5
     bench.play("c")
-    assert [pending.game_id for pending in bench.store.pending()] == ["c"]
+    assert [Path(pending.name).stem for pending in bench.store.pending()] == ["c"]
 
 
 def test_text_added_to_the_file_stays(bench: Bench) -> None:
-    bench.issue("a")
     bench.play("a")
     bench.end()
     path = bench.paths.collected("pgn")
     path.write_text(path.read_text() + "my own words")
-    bench.issue("b")
     bench.play("b")
     assert bench.collected() == all_of("a") + "my own words\n\n" + all_of("b")
     assert "has been changed; new games are added at its end" in bench.warnings[0]
     bench.end()
-    bench.issue("c")
     bench.play("c")
     assert bench.collected().endswith(all_of("b", "c"))
     assert len(bench.warnings) == 1
 
 
 def test_text_cut_from_the_file_is_not_restored(bench: Bench) -> None:
-    bench.issue("a", "b")
     bench.play("a", "b")
     bench.end()
     bench.paths.collected("pgn").write_text(text_of("b"))
-    bench.issue("c")
     bench.play("c")
     assert bench.collected() == text_of("b") + "\n" + text_of("c")
     assert "is shorter than it was" in bench.warnings[0]
@@ -180,7 +134,6 @@ def test_text_cut_from_the_file_is_not_restored(bench: Bench) -> None:
 def test_new_file_replaces_one_that_was_moved_away(
     bench: Bench, running: bool, deleted: bool
 ) -> None:
-    bench.issue("a")
     bench.play("a")
     if not running:
         bench.end()
@@ -188,12 +141,10 @@ def test_new_file_replaces_one_that_was_moved_away(
     bench.paths.collected("pgn").rename(old)
     if deleted:
         old.unlink()
-    bench.issue("b")
     bench.play("b")
     assert bench.collected() == all_of("b")
     assert "has been moved or deleted; a new file is begun" in bench.warnings[0]
     bench.end()
-    bench.issue("c")
     bench.play("c")
     assert bench.collected() == all_of("b", "c")
     assert deleted or old.read_text() == all_of("a")
@@ -201,7 +152,6 @@ def test_new_file_replaces_one_that_was_moved_away(
 
 
 def test_each_format_has_its_own_file_and_its_own_separator(bench: Bench) -> None:
-    bench.issue("a", "b", "c", "d", "e")
     bench.play("a", "c", "e", suffix="csa")
     bench.play("b", "d", suffix="kifu")
     assert bench.collected("csa") == "/\n".join(map(text_of, "ace"))
@@ -218,7 +168,6 @@ def test_only_the_files_that_are_wanted_are_written(
     tmp_path: Path, files: RecordFiles, single: bool, collected: bool
 ) -> None:
     bench = Bench(tmp_path, files)
-    bench.issue("a")
     bench.play("a")
     bench.end()
     assert bench.singles() == ["a"] * single
@@ -228,26 +177,23 @@ def test_only_the_files_that_are_wanted_are_written(
 
 def test_files_may_be_switched_off_and_on_between_runs(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "both")
-    bench.issue("a", "b")
     bench.play("b")
     bench.files = "single"
-    bench.kill("a")
-    bench.issue("a")
+    bench.end()
     bench.play("a")
     bench.end()
-    assert (bench.collected(), bench.singles()) == ("", ["a", "b"])
+    assert (bench.collected(), bench.singles()) == (text_of("b"), ["a", "b"])
     assert not list(bench.store.pending())
     bench.files = "collected"
     bench.end()
-    bench.issue("c")
     bench.play("c")
-    assert (bench.collected(), bench.singles()) == (text_of("c"), ["a", "b"])
+    assert (bench.collected(), bench.singles()) == (all_of("b", "c"), ["a", "b"])
+    assert bench.warnings == []
 
 
 def test_folder_in_the_place_of_the_collected_file_is_an_error_again_and_again(
     bench: Bench,
 ) -> None:
-    bench.issue(*"abc")
     bench.play("a")
     path = bench.paths.collected("pgn")
     path.unlink()
@@ -270,14 +216,13 @@ def blocked(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bench]:
     bench.paths.status.touch()
     for game_id in "bc":
         (bench.paths.games / f"{game_id}.pgn").mkdir(parents=True)
-    bench.issue(*"abcde")
     bench.play(*"abcd")
     yield bench
     bench.records.close()
 
 
 def waiting(bench: Bench) -> list[str]:
-    return [pending.game_id for pending in bench.store.pending()]
+    return [Path(pending.name).stem for pending in bench.store.pending()]
 
 
 def unblock(bench: Bench, *game_ids: str) -> None:
@@ -298,7 +243,6 @@ def test_record_that_cannot_be_written_is_tried_again_in_the_run(blocked: Bench)
     blocked.play("e")
     assert files(blocked) == ["a", "d", "e"]
     blocked.now += RETRY_PERIOD
-    blocked.issue("f")
     blocked.play("f")
     assert files(blocked) == list("abcdef")
     blocked.end()
@@ -335,10 +279,7 @@ def test_record_of_a_void_game_is_tried_again_too(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.paths.status.touch()
     bench.paths.void.write_text("no folder")
-    void = PendingRecord("a", 0, bench.paths.void.name, "a.pgn", text_of("a"))
-    with bench.store.transaction() as transaction:
-        transaction.add_pending(void)
-    bench.records.write([void])
+    bench.records.write([bench.commit_in(bench.paths.void, "a.pgn", text_of("a"))])
     assert waiting(bench) == ["a"]
     bench.paths.void.unlink()
     bench.end()
@@ -349,7 +290,6 @@ def test_record_of_a_void_game_is_tried_again_too(tmp_path: Path) -> None:
 
 def test_without_a_store_nothing_is_promised(bench: Bench) -> None:
     (bench.paths.games / "a.pgn").mkdir(parents=True)
-    bench.issue("a")
     with pytest.raises(StoreUnwritable, match="cannot write"):
         bench.play("a")
     assert bench.warnings == []
@@ -362,33 +302,27 @@ def test_any_games_with_any_kills_are_collected_once_in_order(
 ) -> None:
     bench = Bench(tmp_path_factory.mktemp("bench"))
     path = bench.paths.collected("pgn")
-    issued: list[str] = []
-    running: list[str] = []
+    played: list[str] = []
     for _ in range(data.draw(st.integers(1, 40))):
-        step = data.draw(st.sampled_from(["issue", "issue", "play", "play", "second", "kill"]))
-        if step == "issue":
-            game_id = str(len(issued))
-            bench.issue(game_id)
-            issued.append(game_id)
-            running.append(game_id)
-        elif step == "play" and running:
-            bench.play(running.pop(data.draw(st.integers(0, len(running) - 1))))
+        step = data.draw(st.sampled_from(["play", "play", "second", "kill"]))
+        if step == "play":
+            played.append(str(len(played)))
+            bench.play(played[-1])
         elif step == "second":
             bench.now += 2
         elif step == "kill":
-            if running and data.draw(st.booleans()):
+            if data.draw(st.booleans()):
                 # between the commit and the files
-                bench.commit(running.pop())
-            known = (bench.store.read_value("collected") or {}).get("pgn", 0)
+                played.append(str(len(played)))
+                bench.commit(played[-1])
+            _, lengths = bench.store.read_value("collected") or (0, {})
             size = path.stat().st_size if path.exists() else 0
             if size:
                 with path.open("r+b") as file:
-                    file.truncate(data.draw(st.integers(known, size)))
-            bench.kill(*running)
-            bench.issue(*running)
-    bench.play(*running)
+                    file.truncate(data.draw(st.integers(lengths.get("pgn", 0), size)))
+            bench.kill()
     bench.end()
-    assert bench.collected() == all_of(*issued)
-    assert bench.singles() == sorted(issued)
+    assert bench.collected() == all_of(*played)
+    assert bench.singles() == sorted(played)
     assert not bench.warnings
     assert not list(bench.store.pending())

@@ -90,7 +90,7 @@ def test_reader_never_shows_a_changed_row(path: Path, statement: str) -> None:
 )
 def test_reader_refuses_damage_that_no_checksum_shows(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        row = rows.stored("pending", ("g1", 0, "t.games", "g1.pgn", ""))
+        row = rows.stored("pending", ("t.games", "g1.pgn", ""))
         connection.execute(rows.insertion("pending"), row)
         connection.execute(statement)
 

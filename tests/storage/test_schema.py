@@ -119,8 +119,8 @@ def test_record_of_a_game_that_waits_for_its_file_is_never_unpacked(tmp_path: Pa
     status = tmp_path / "t.status"
     Store.open(status).close()
     with closing(sqlite3.connect(status, isolation_level=None)) as connection:
-        row = ("g", 0, "t.games", "g.pgn", bomb, 0)
-        connection.execute("INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?)", row)
+        row = (1, "t.games", "g.pgn", bomb, 0)
+        connection.execute("INSERT INTO pending VALUES (?, ?, ?, ?, ?)", row)
     with (
         closing(Store.open_readonly(status)) as store,
         pytest.raises(StoreCorrupt, match="damaged"),

@@ -67,9 +67,9 @@ ACTIONS = st.one_of(
     st.tuples(st.just("save_state"), DATA),
     st.tuples(
         st.just("add_pending"),
-        st.builds(PendingRecord, IDS, ATTEMPTS, st.just("t.games"), st.just("x.sgf"), st.text()),
+        st.builds(PendingRecord, st.just("t.games"), st.just("x.sgf"), st.text()),
     ),
-    st.tuples(st.just("drop_pending"), IDS, ATTEMPTS),
+    st.tuples(st.just("drop_pending"), st.integers(0, 5)),
     st.tuples(st.just("set_value"), st.sampled_from(["a", "b"]), DATA),
 )
 

@@ -54,7 +54,7 @@ def fill(store: Store) -> None:
             transaction.store_result({"k": number}, result(f"0_{number}"))
         transaction.issue(IssuedJob("1_0", 0, {"k": 20}))
         transaction.save_state({"n": 20})
-        transaction.add_pending(PendingRecord("0_0", 0, "t.games", "0_0.pgn", "text"))
+        transaction.add_pending(PendingRecord("t.games", "0_0.pgn", "text"))
         transaction.set_value("history", ["line"])
 
 
@@ -431,7 +431,7 @@ def test_disk_that_fills_in_a_transaction_leaves_the_old_state(
             transaction.store_result({}, result("new"))
             transaction.save_state({"n": 21})
             try:
-                transaction.add_pending(PendingRecord("new", 0, "t.games", "new.pgn", text))
+                transaction.add_pending(PendingRecord("t.games", "new.pgn", text))
             except StoreUnwritable:
                 if not swallowed:
                     raise

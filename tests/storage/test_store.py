@@ -267,22 +267,20 @@ def test_only_the_latest_state_is_stored_with_the_last_seq(store: Store) -> None
 
 
 def test_game_records_wait_until_they_are_dropped(store: Store) -> None:
-    first = PendingRecord("a", 0, "t.games", "a.pgn", '[Event "é\udc80"]\r\n' * 500)
-    second = PendingRecord("a", 1, "t.void", "a_1.pgn", "")
+    first = PendingRecord("t.games", "a.pgn", '[Event "é\udc80"]\r\n' * 500)
+    second = PendingRecord("t.void", "a_1.pgn", "")
     with store.transaction() as transaction:
-        transaction.add_pending(first)
-        transaction.add_pending(second)
-    escaped = msgspec.structs.replace(first, text='[Event "é\\udc80"]\r\n' * 500)
-    assert list(store.pending()) == [escaped, second]
+        first, second = transaction.add_pending(first), transaction.add_pending(second)
+    assert first.text == '[Event "é\\udc80"]\r\n' * 500
+    assert list(store.pending()) == [first, second]
     with store.transaction() as transaction:
-        transaction.drop_pending("a", 0)
-        transaction.drop_pending("a", 7)
+        transaction.drop_pending(first.number)
+        transaction.drop_pending(77)
     assert list(store.pending()) == [second]
-    many = [msgspec.structs.replace(second, attempt=n) for n in range(2, 252)]
     with store.transaction() as transaction:
-        for each in many:
-            transaction.add_pending(each)
+        many = [transaction.add_pending(second) for _ in range(250)]
     assert list(store.pending()) == [second, *many]
+    assert list(store.pending(many[6].number)) == many[7:]
 
 
 def test_notes_hold_json_and_are_replaced(store: Store) -> None:

@@ -187,7 +187,7 @@ def _check_contents(path: Path, connection: sqlite3.Connection, *, wal: bool, ow
                     raise _changing(path) from None
                 raise
     if strange := schema.strange_names(connection):
-        raise StoreCorrupt(_damaged(path, f"{strange[0]} is not as ringmaster makes it"))
+        raise StoreCorrupt(_damaged(path, f"{strange[0]} is not as this version makes it"))
     if owned:
         for fault in chain(rows.structure_faults(connection), rows.faults(connection)):
             raise StoreCorrupt(_damaged(path, fault))

@@ -106,7 +106,7 @@ def test_table_that_is_not_as_ringmaster_makes_it_is_refused_and_its_rows_are_le
         for statement in statements:
             connection.execute(statement)
     before = status.read_bytes()
-    with pytest.raises(StoreCorrupt, match=r"damaged \(\w+ is not as ringmaster makes it\)"):
+    with pytest.raises(StoreCorrupt, match=r"damaged \(\w+ is not as this version makes it\)"):
         open_store(status)
     assert status.read_bytes() == before
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:

@@ -34,7 +34,7 @@ SYNC_PERIOD = 1.0
 #: http://www2.computer-shogi.org/protocol/record_v22.html
 _BETWEEN = {"csa": b"/\n", "kif": b"\n", "kifu": b"\n"}
 #: Key in the store of the lengths of the collected files and the last record in them.
-_COLLECTED = "collected"
+_COLLECTED = "last collected"
 #: Records read at a time.
 _BATCH = 100
 #: Seconds between two attempts to write the files that could not be written, and records tried.

@@ -315,7 +315,7 @@ def test_any_games_with_any_kills_are_collected_once_in_order(
                 # between the commit and the files
                 played.append(str(len(played)))
                 bench.commit(played[-1])
-            _, lengths = bench.store.read_value("collected") or (0, {})
+            _, lengths = bench.store.read_value("last collected") or (0, {})
             size = path.stat().st_size if path.exists() else 0
             if size:
                 with path.open("r+b") as file:

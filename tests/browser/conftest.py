@@ -40,7 +40,7 @@ def competition(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
             control = folder / "event.ctl"
             if not control.with_suffix(".html").exists():
                 program.write_control_file(folder, getattr(program, kind), KINDS[kind])
-                for arguments in (["run", "-q", "-j", "2"], ["report"]):
+                for arguments in (["run", "-q", "-j", "1"], ["report"]):
                     done = program.ringmaster(control, *arguments)
                     assert done.returncode == 0, done.stderr
         return control

@@ -556,7 +556,6 @@ class Ringmaster:
                 ]
                 if committed:
                     transaction.set_value("history", history)
-                    transaction.set_value("started", [e for e in events if isinstance(e, str)])
                     self._game_records.forget(transaction)
                 self._save_state(transaction, committed)
                 if self._executor.refused() != self._loaded.conditions.refused_hosts:

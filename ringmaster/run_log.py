@@ -47,8 +47,7 @@ class RunLog:
         self._stderr_room = STDERR_BYTES
 
     def resume(self, store: Store) -> None:
-        """Complete the log, history and tree log of the last transaction after a kill."""
-        self._journal.complete_log(store.read_value("started", list[str]) or [])
+        """Complete the history and tree log of the last transaction after a kill."""
         lines = store.read_value("history", list[str])
         if lines:
             self._journal.complete_history(lines)

@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2646,
+    "": 2644,
     "commands": 2394,
     "competitions": 17223,
     "control": 4133,
@@ -79,7 +79,7 @@ BUDGET = {
     "scaffold": 2676,
     "server": 599,
     "stats": 917,
-    "storage": 3258,
+    "storage": 3249,
     "tuners": 7631,
 }
 

@@ -113,15 +113,6 @@ class Journal:
         if not unless_last or os.pread(fd, len(data), start) != data:
             write_through(fd, data, self._tree.path)
 
-    def complete_log(self, messages: Sequence[str]) -> None:
-        """Log the missing ones of the last messages."""
-        size = 2 * sum(map(len, messages)) + _TAIL
-        logged = self._tail(self._files[0].path, size) if messages else b""
-        with self.together():
-            for message in messages:
-                if f" {one_line(message)}\n".encode() not in logged:
-                    self.log(message)
-
     def complete_history(self, lines: Sequence[str]) -> None:
         """Append the missing part of the last lines: all, the end, or nothing."""
         # the line end before it excludes a match within a line

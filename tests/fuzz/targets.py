@@ -392,7 +392,7 @@ def _read_all(store: Any) -> None:
     list(store.results()), list(store.games()), list(store.history())
     list(store.issues()), list(store.pending()), list(store.runs())
     store.snapshot(), store.counts(), store.last_run(), store.scores(0, 0)
-    for key in ("history", "started", "tree", "tests"):
+    for key in ("history", "tree", "tests"):
         store.read_value(key)
 
 
@@ -435,7 +435,6 @@ def _journal(data: bytes, folder: Path) -> None:
         path.write_bytes(data)
     journal = Journal(paths)
     try:
-        journal.complete_log(["starting game 0_1: a v b", "é"])
         journal.complete_history(["game 0_1: a beat b", "two"])
         journal.snapshot('{"games": 20}', unless_last=True)
     finally:

@@ -101,18 +101,6 @@ def test_history_that_was_cut_anywhere_is_completed(
         assert (folder / "t.hist").read_bytes() == whole
 
 
-def test_events_lost_by_a_kill_are_logged_once(tmp_path: Path) -> None:
-    events = ["starting game 0_1: a v b", "starting game 0_11: a v b", "starting game 0_2: a v b"]
-    with opened(tmp_path) as journal:
-        journal.log(events[1])
-        journal.log("something else")
-    for _ in range(2):
-        with opened(tmp_path) as journal:
-            journal.complete_log(events)
-    lines = [line[20:] for line in (tmp_path / "t.log").read_text().splitlines()]
-    assert lines == [events[1], "something else", events[0], events[2]]
-
-
 def test_edited_history_is_not_completed(tmp_path: Path) -> None:
     (tmp_path / "t.hist").write_text("game 7: a beat b\n(a note of mine)\n")
     with opened(tmp_path) as journal:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -17,6 +18,8 @@ from ringmaster.errors import UsageError
 
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _TOPOLOGY = Path("/sys/devices/system/cpu")
+#: Sockets that stand for the CPUs that this process has claimed.
+_CLAIMS: list[socket.socket] = []
 
 
 def parse_cpus(text: str) -> list[int]:
@@ -140,6 +143,30 @@ def pin(cpus: Iterable[int]) -> None:
     """Restrict this process and its children to these CPUs; ignore a CPU that is gone."""
     with suppress(OSError):
         os.sched_setaffinity(0, set(cpus))
+
+
+def claim(count: int) -> None:
+    """Restrict this process to some of its CPUs, whole cores first, that no other has claimed.
+
+    A claim is a name that the kernel gives to one process at a time; it ends with the process.
+    Two jobs of a batch system may share a node and all of its CPUs.  Raises UsageError if no
+    CPU is left; there may be fewer than wanted.
+    """
+    cpus: list[int] = []
+    for cpu in sorted(_chosen(None), key=lambda cpu: (core_of(cpu), cpu)):
+        name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            name.bind(f"\0ringmaster-cpu-{cpu}")
+        except OSError:
+            name.close()
+            continue
+        _CLAIMS.append(name)
+        cpus.append(cpu)
+        if len(cpus) == count:
+            break
+    if not cpus:
+        raise UsageError("other hosts have claimed all CPUs of this machine")
+    pin(cpus)
 
 
 def _words(cpus: list[int]) -> str:

@@ -32,6 +32,7 @@ from ringmaster.execution.dask_link import (
     Prepared,
     Silence,
     Unanswered,
+    Upkeep,
     Workers,
 )
 from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, encode
@@ -115,6 +116,10 @@ class DaskExecutor(Executor):
         """The number of jobs that run at a time; at least 1, while workers are awaited."""
         offered = sum(host.slots for host in self._hosts.ready())
         return max(1, offered if self._most is None else min(offered, self._most))
+
+    @property
+    def has_hosts(self) -> bool:
+        return bool(self._hosts.ready())
 
     def room(self, *, ahead: bool = False) -> int:
         count = self.slots
@@ -266,6 +271,8 @@ class DaskExecutor(Executor):
                         self._take_loss(key, "it has left", told=True)
             case Prepared():
                 self._hosts.take_prepared(news)
+            case Upkeep():
+                self._hosts.take_upkeep(news)
             case Silence(seconds, detail):
                 self._failure = ExecutorError(
                     f"the cluster's scheduler has not answered for {seconds:.0f} s ({detail}); "

@@ -17,7 +17,6 @@ import importlib.util
 import logging
 import os
 import select
-import signal
 import socket
 import tempfile
 import threading
@@ -63,10 +62,18 @@ def _plugin_name(run: str) -> str:
     return f"ringmaster-{run}"
 
 
-def dask_setup(worker: Worker) -> None:
-    """Leave Ctrl-C in a terminal to the ringmaster; Dask calls it in workers that are told to
-    load this module, those of `Cluster.local`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+class Machine:
+    """Facts about this process that only `host_process` knows.
+
+    has_own_cpus  whether no other host of the machine uses its CPUs
+    leaves        when it leaves (monotonic), None for never
+    """
+
+    has_own_cpus = False
+    leaves: float | None = None
+
+
+MACHINE = Machine()
 
 
 async def prepare(assignment: bytes, dask_worker: Worker | None = None) -> bytes:
@@ -264,6 +271,8 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             builds=builds,
             missing=tuple(missing),
             refusal=refusal,
+            has_own_cpus=MACHINE.has_own_cpus,
+            lasts=None if MACHINE.leaves is None else MACHINE.leaves - time.monotonic(),
         )
 
     def receive(self, file: ShippedFile, first: bool, data: bytes, last: bool) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
 from dataclasses import dataclass
@@ -82,7 +82,20 @@ class Silence:
     detail: str
 
 
-News = Workers | Prepared | Answered | Unanswered | Silence
+@dataclass(frozen=True)
+class Upkeep:
+    """What became of hosts that the run has started, and keeps up.
+
+    text    for the user, or ""
+    queued  jobs that a batch system has not started yet, None if that is not known
+    """
+
+    text: str = ""
+    is_warning: bool = True
+    queued: int | None = None
+
+
+News = Workers | Prepared | Answered | Unanswered | Silence | Upkeep
 
 
 class DaskLink:
@@ -91,9 +104,16 @@ class DaskLink:
     client     a synchronous client, with an event loop in a thread
     release    closes the client, and what was started with it
     reconnect  seconds for which the scheduler may be away
+    keepers    start hosts and keep them up, until they are cancelled
     """
 
-    def __init__(self, client: Any, release: Callable[[], None], reconnect: float) -> None:
+    def __init__(
+        self,
+        client: Any,
+        release: Callable[[], None],
+        reconnect: float,
+        keepers: Iterable[Callable[[Callable[[News], None]], Coroutine[Any, Any, None]]] = (),
+    ) -> None:
         self._client = client
         self._release = release
         self._reconnect = reconnect
@@ -117,6 +137,8 @@ class DaskLink:
 
         self._host = dask_host
         self._watcher = self._start(self._watch())
+        self._keeping: list[asyncio.Task[None]] = []
+        self._start(self._keep(keepers))
 
     def fileno(self) -> int:
         """Return a descriptor that is readable when there are news."""
@@ -167,6 +189,8 @@ class DaskLink:
         if self._client.status == "running":
             with suppress(Exception):
                 self._start(self._dismiss(run, patience)).result(patience + 10.0)
+        with suppress(Exception):
+            self._start(self._end_hosts()).result(_PATIENCE)
         self._release()
         for fd in (self._read_fd, self._write_fd):
             os.close(fd)
@@ -181,6 +205,17 @@ class DaskLink:
         self._news.append(news)
         with suppress(OSError):
             os.write(self._write_fd, b"+")
+
+    async def _keep(
+        self, keepers: Iterable[Callable[[Callable[[News], None]], Coroutine[Any, Any, None]]]
+    ) -> None:
+        self._keeping += [asyncio.ensure_future(keep(self._post)) for keep in keepers]
+
+    async def _end_hosts(self) -> None:
+        """End the hosts that the run has started."""
+        for task in self._keeping:
+            task.cancel()
+        await asyncio.gather(*self._keeping, return_exceptions=True)
 
     async def _watch(self) -> None:
         """Report the cluster's workers, and a scheduler that stays away."""

@@ -51,6 +51,8 @@ class HostFacts(msgspec.Struct, frozen=True):
     builds    SHA-256 of the players' files by name
     missing   paths of the files it needs
     refusal   why it cannot play, or ""
+    has_own_cpus  whether no other host of the machine uses its CPUs
+    lasts     seconds until it leaves, None for no end
     """
 
     name: str
@@ -60,6 +62,8 @@ class HostFacts(msgspec.Struct, frozen=True):
     builds: dict[str, str] = {}
     missing: tuple[str, ...] = ()
     refusal: str = ""
+    has_own_cpus: bool = False
+    lasts: float | None = None
 
 
 class NumberedJob(msgspec.Struct, frozen=True):

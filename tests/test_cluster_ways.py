@@ -203,13 +203,13 @@ SLURM = {
 cat > {folder}/job.$$.sh
 setsid sh {folder}/job.$$.sh > {folder}/job.$$.log 2>&1 < /dev/null &
 echo $! >> {folder}/jobs
-echo "Submitted batch job $!"
+echo $!
 """,
     "scancel": """#!/bin/sh
 for id; do kill -TERM -- -$id; done
 """,
     "squeue": """#!/bin/sh
-while read id; do grep -q . /proc/$id/cmdline && echo "$id R"; done < {folder}/jobs 2>&1
+for id in $(cat {folder}/jobs); do grep -q . /proc/$id/cmdline && echo "$id R"; done
 exit 0
 """,
 }

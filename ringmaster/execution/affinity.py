@@ -18,8 +18,6 @@ from ringmaster.errors import UsageError
 
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 _TOPOLOGY = Path("/sys/devices/system/cpu")
-#: Sockets that stand for the CPUs that this process has claimed.
-_CLAIMS: list[socket.socket] = []
 
 
 def parse_cpus(text: str) -> list[int]:
@@ -145,14 +143,15 @@ def pin(cpus: Iterable[int]) -> None:
         os.sched_setaffinity(0, set(cpus))
 
 
-def claim(count: int) -> None:
+def claim(count: int) -> list[socket.socket]:
     """Restrict this process to some of its CPUs, whole cores first, that no other has claimed.
 
-    A claim is a name that the kernel gives to one process at a time; it ends with the process.
-    Two jobs of a batch system may share a node and all of its CPUs.  Raises UsageError if no
-    CPU is left; there may be fewer than wanted.
+    A claim is the name of a socket, which one process has at a time; keep the sockets.  Two jobs
+    of a batch system may share a node and all of its CPUs.  There may be fewer CPUs than wanted;
+    raises UsageError if none is left.
     """
     cpus: list[int] = []
+    claims: list[socket.socket] = []
     for cpu in sorted(_chosen(None), key=lambda cpu: (core_of(cpu), cpu)):
         name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
@@ -160,13 +159,14 @@ def claim(count: int) -> None:
         except OSError:
             name.close()
             continue
-        _CLAIMS.append(name)
+        claims.append(name)
         cpus.append(cpu)
         if len(cpus) == count:
             break
     if not cpus:
         raise UsageError("other hosts have claimed all CPUs of this machine")
     pin(cpus)
+    return claims
 
 
 def _words(cpus: list[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import statistics
 import time
 from collections import Counter, deque
@@ -19,6 +20,8 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
 from ringmaster.model.players import GameName, Player, threads_of
 from ringmaster.model.results import FAULTS, TIME_LOSSES, CheckResult, GameResult, JobResult
 
+#: The version of Python on this machine.
+HERE = platform.python_version()
 #: Shorter jobs share a task that takes so many seconds; longer ones have a task each.
 TASK_SECONDS = 0.25
 #: Jobs of one task, at most.
@@ -327,6 +330,9 @@ class Hosts:
             words += f" on {counted(facts.cores, 'core')}, which games share"
         programs = [f"{name} {sum[:12]}" for name, sum in facts.builds.items()]
         self.notices.append(("; ".join([words, *programs]), False))
+        if facts.python.rpartition(".")[0] != HERE.rpartition(".")[0]:
+            text = f"has Python {facts.python}, and this machine {HERE}: Dask supports no such mix"
+            self.notices.append((f"host {host.name} {text}; install one version", True))
         needed = facts.slots * self._threads
         if needed > facts.cpus:
             text = f"its games need {needed} CPUs: engines lose time and strength there"

@@ -48,7 +48,7 @@ from ringmaster.execution.local import LocalExecutor
 from ringmaster.execution.shipping import Cache, ShippedFile
 from ringmaster.model.builds import FileSum, files_of, sum_of
 
-_LOG = logging.getLogger("distributed.worker")
+_LOG = logging.getLogger("ringmaster")
 
 #: Seconds without a game after which a host ends its engines, and forgets the run.
 IDLE, FORGET = 60.0, 600.0
@@ -65,11 +65,11 @@ def _plugin_name(run: str) -> str:
 class Machine:
     """Facts about this process that only `host_process` knows.
 
-    has_own_cpus  whether no other host of the machine uses its CPUs
-    leaves        when it leaves (monotonic), None for never
+    claims  on CPUs that no other host of the machine uses
+    leaves  when it leaves (monotonic), None for never
     """
 
-    has_own_cpus = False
+    claims: Sequence[socket.socket] = ()
     leaves: float | None = None
 
 
@@ -271,7 +271,7 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             builds=builds,
             missing=tuple(missing),
             refusal=refusal,
-            has_own_cpus=MACHINE.has_own_cpus,
+            has_own_cpus=bool(MACHINE.claims),
             lasts=None if MACHINE.leaves is None else MACHINE.leaves - time.monotonic(),
         )
 

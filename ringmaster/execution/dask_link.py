@@ -96,6 +96,8 @@ class Upkeep:
 
 
 News = Workers | Prepared | Answered | Unanswered | Silence | Upkeep
+#: Starts hosts, and starts them again until it is cancelled; gets a function for its news.
+Keeper = Callable[[Callable[[News], None]], Coroutine[Any, Any, None]]
 
 
 class DaskLink:
@@ -104,16 +106,9 @@ class DaskLink:
     client     a synchronous client, with an event loop in a thread
     release    closes the client, and what was started with it
     reconnect  seconds for which the scheduler may be away
-    keepers    start hosts and keep them up, until they are cancelled
     """
 
-    def __init__(
-        self,
-        client: Any,
-        release: Callable[[], None],
-        reconnect: float,
-        keepers: Iterable[Callable[[Callable[[News], None]], Coroutine[Any, Any, None]]] = (),
-    ) -> None:
+    def __init__(self, client: Any, release: Callable[[], None], reconnect: float) -> None:
         self._client = client
         self._release = release
         self._reconnect = reconnect
@@ -138,7 +133,6 @@ class DaskLink:
         self._host = dask_host
         self._watcher = self._start(self._watch())
         self._keeping: list[asyncio.Task[None]] = []
-        self._start(self._keep(keepers))
 
     def fileno(self) -> int:
         """Return a descriptor that is readable when there are news."""
@@ -149,6 +143,10 @@ class DaskLink:
         with suppress(BlockingIOError):
             os.read(self._read_fd, 4096)
         return [self._news.popleft() for _ in range(len(self._news))]
+
+    def keep(self, keepers: Iterable[Keeper]) -> None:
+        """Keep hosts up until the end."""
+        self._start(self._keep(keepers))
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
         """Have a worker take orders and files."""
@@ -206,9 +204,7 @@ class DaskLink:
         with suppress(OSError):
             os.write(self._write_fd, b"+")
 
-    async def _keep(
-        self, keepers: Iterable[Callable[[Callable[[News], None]], Coroutine[Any, Any, None]]]
-    ) -> None:
+    async def _keep(self, keepers: Iterable[Keeper]) -> None:
         self._keeping += [asyncio.ensure_future(keep(self._post)) for keep in keepers]
 
     async def _end_hosts(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.errors import ExecutorError, UsageError
-from ringmaster.execution.dask_link import DaskLink
+from ringmaster.execution.dask_link import DaskLink, Keeper
 from ringmaster.model.cluster import Cluster
 
 try:
@@ -32,10 +32,9 @@ except ModuleNotFoundError as error:
     ) from None
 
 from ringmaster.execution.host_keeping import (
-    Keeper,
-    Slurm,
     host_command,
     process_keeper,
+    slurm_keeper,
     slurm_script,
 )
 from ringmaster.execution.host_process import (
@@ -90,8 +89,10 @@ def connect(cluster: Cluster) -> DaskLink:
             with suppress(Exception):
                 started.close(timeout=10)
 
-    keepers = [] if started is None else _keepers(cluster, started.scheduler.address, security)
-    return DaskLink(client, release, cluster.reconnect, keepers)
+    link = DaskLink(client, release, cluster.reconnect)
+    if started is not None:
+        link.keep(_keepers(cluster, started.scheduler.address, security))
+    return link
 
 
 def _security(cluster: Cluster) -> Security:
@@ -155,7 +156,7 @@ def _keepers(cluster: Cluster, scheduler: str, security: Security) -> list[Keepe
         interface=options.get("interface", ""),
         is_fed=False,
     )
-    return [Slurm(slurm_script(options, python, orders), options["jobs"]).keep]
+    return [slurm_keeper(slurm_script(options, python, orders), options["jobs"])]
 
 
 def _over_ssh(
@@ -170,24 +171,21 @@ def _over_ssh(
         near = probe.getsockname()[1]
     there, worker = SystemRandom().sample(_PORTS, 2)
     port = orders.scheduler.rpartition(":")[2]
-    named = {
-        "-l": options.get("username"),
-        "-p": options.get("port"),
-        "-i": options.get("key_file"),
-    }
     settings = {
+        "User": options.get("username"),
+        "Port": options.get("port"),
+        "IdentityFile": options.get("key_file"),
+        "UserKnownHostsFile": options.get("known_hosts"),
+        "LocalForward": f"{_LOOPBACK}:{near} {_LOOPBACK}:{worker}",
+        "RemoteForward": f"{_LOOPBACK}:{there} {_LOOPBACK}:{port}",
         "BatchMode": "yes",
         "ControlPath": "none",
         "ExitOnForwardFailure": "yes",
         "ConnectTimeout": 20,
         # a link that is cut is noticed within half a minute
         "ServerAliveInterval": 10,
-        "UserKnownHostsFile": options.get("known_hosts"),
     }
-    words = [word for flag, value in named.items() if value for word in (flag, str(value))]
-    words += [word for key, value in settings.items() if value for word in ("-o", f"{key}={value}")]
-    words += ["-R", f"{_LOOPBACK}:{there}:{_LOOPBACK}:{port}"]
-    words += ["-L", f"{_LOOPBACK}:{near}:{_LOOPBACK}:{worker}"]
+    words = [f"-o{name}={value}" for name, value in settings.items() if value]
     orders = msgspec.structs.replace(
         orders,
         scheduler=f"tls://{_LOOPBACK}:{there}",

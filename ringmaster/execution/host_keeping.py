@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shlex
 import signal
 import time
-from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ringmaster.errors import counted
-from ringmaster.execution.dask_link import News, Upkeep
+from ringmaster.execution.dask_link import Keeper, News, Upkeep
 from ringmaster.execution.dask_protocol import encode
 from ringmaster.execution.host_process import SILENCE, HostOrders
 
@@ -26,8 +23,6 @@ PULSE = SILENCE / 6
 PATIENCE = 10.0
 
 Post = Callable[[News], None]
-#: Keeps hosts up until it is cancelled.
-Keeper = Callable[[Post], Coroutine[Any, Any, None]]
 
 
 def host_command(python: str) -> list[str]:
@@ -77,6 +72,8 @@ async def _run(command: Sequence[str], orders: HostOrders) -> str:
     try:
         await asyncio.shield(words)
         status = await process.wait()
+        if status < 0:
+            return f"its process was killed by signal {-status}"
         return words.result() or f"it ended with status {status}"
     finally:
         pulse.cancel()
@@ -105,79 +102,50 @@ async def _last_words(process: asyncio.subprocess.Process) -> str:
     return lines[-1].strip() if lines else ""
 
 
-class Slurm:
-    """Jobs of Slurm, each of them a host.
+def slurm_keeper(script: str, count: int, retry: float = RETRY) -> Keeper:
+    """Return a keeper of so many Slurm jobs, each of them a host."""
 
-    script  of a job
-    count   jobs at a time
-    """
-
-    def __init__(self, script: str, count: int, retry: float = RETRY) -> None:
-        self._script = script
-        self._count = count
-        self._retry = retry
-        self._jobs: list[str] = []
-        self._reports: deque[str] = deque(maxlen=1)
-
-    async def keep(self, post: Post) -> None:
-        """Submit jobs in the place of those that have ended; cancel all at the end."""
+    async def keep(post: Post) -> None:
+        jobs: list[str] = []
+        reported = ""
         try:
             while True:
-                await self._look(post)
-                await self._submit(post)
-                await asyncio.sleep(self._retry)
+                status, output = await _call("squeue", "--me", "--noheader", "--format=%A %t")
+                if status == 0:
+                    rows = [line.split() for line in output.splitlines()]
+                    states = {row[0]: row[1] for row in rows if len(row) == 2}
+                    for job in [job for job in jobs if job not in states]:
+                        jobs.remove(job)
+                        text = f"Slurm job {job} has ended; another is submitted"
+                        post(Upkeep(f"{text} (see slurm-{job}.out)"))
+                    post(Upkeep(queued=sum(states[job] == "PD" for job in jobs)))
+                while len(jobs) < count:
+                    status, output = await _call("sbatch", "--parsable", input=script)
+                    last = output.strip().rpartition("\n")[2]
+                    if status:
+                        if last != reported:
+                            post(Upkeep(f"{last}; trying again each minute"))
+                        reported = last
+                        break
+                    jobs.append(last.partition(";")[0])
+                    reported = ""
+                    post(Upkeep(f"Slurm job {jobs[-1]} is submitted", False, len(jobs)))
+                await asyncio.sleep(retry)
         finally:
-            if self._jobs:
-                await _call("scancel", *self._jobs)
+            if jobs:
+                await _call("scancel", *jobs)
 
-    async def _look(self, post: Post) -> None:
-        """Find jobs that have ended."""
-        if not self._jobs:
-            return
-        status, output = await _call("squeue", "--me", "--noheader", "--format=%A %t")
-        if status:
-            return  # Slurm does not answer now
-        states = dict(line.split()[:2] for line in output.splitlines() if len(line.split()) > 1)
-        for job in [job for job in self._jobs if job not in states]:
-            self._jobs.remove(job)
-            text = f"Slurm job {job} has ended; another is submitted (see slurm-{job}.out)"
-            post(Upkeep(text))
-        post(Upkeep(queued=sum(states[job] == "PD" for job in self._jobs)))
-
-    async def _submit(self, post: Post) -> None:
-        """Submit missing jobs."""
-        submitted = []
-        while len(self._jobs) < self._count:
-            status, output = await _call("sbatch", input=self._script)
-            match = re.search(r"\d+", output)
-            if status or match is None:
-                words = output.strip().splitlines()
-                self._report(words[-1] if words else f"sbatch ends with status {status}", post)
-                break
-            self._jobs.append(match[0])
-            submitted.append(match[0])
-        if submitted:
-            self._reports.clear()
-            jobs = counted(len(submitted), "Slurm job")
-            post(Upkeep(f"{jobs} submitted: {', '.join(submitted)}", False, len(submitted)))
-
-    def _report(self, text: str, post: Post) -> None:
-        if text not in self._reports:
-            self._reports.append(text)
-            post(Upkeep(f"{text}; trying again each minute"))
+    return keep
 
 
 async def _call(*command: str, input: str = "") -> tuple[int, str]:
     """Run a command of Slurm; return its status and output."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-    except OSError as error:
-        return 1, f"{command[0]}: {error.strerror}"
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     output, _ = await process.communicate(input.encode())
     return process.returncode or 0, output.decode(errors="replace")
 
@@ -188,20 +156,21 @@ def slurm_script(options: dict[str, Any], python: str, orders: HostOrders) -> st
     options  of `Cluster.slurm`
     """
     directives = {
-        "-J": "ringmaster",
-        "-p": options.get("queue"),
-        "-A": options.get("account"),
-        "-n": 1,
-        "--cpus-per-task": options["cores"],
-        "--mem": f"{(orders.memory or 0) >> 20}M",
-        "-t": options.get("walltime"),
+        "-J ": "ringmaster",
+        "-p ": options.get("queue"),
+        "-A ": options.get("account"),
+        "-n ": 1,
+        "--cpus-per-task=": options["cores"],
+        "--mem=": f"{(orders.memory or 0) >> 20}M",
+        "-t ": options.get("walltime"),
     }
-    joined = {name: "=" if name.startswith("--") else " " for name in directives}
-    lines = [f"{name}{joined[name]}{value}" for name, value in directives.items() if value]
+    lines = [f"{name}{value}" for name, value in directives.items() if value]
     return "\n".join(
         [
             "#!/bin/sh",
             *(f"#SBATCH {line}" for line in [*lines, *options["directives"]]),
+            # seconds of the epoch at which the time limit ends the job
+            'export SLURM_JOB_END_TIME=$(date -d "$(squeue -h -j $SLURM_JOB_ID -o %e)" +%s)',
             *options["prologue"],
             f"exec {shlex.join(host_command(python))} <<'END'",
             encode(orders).decode(),

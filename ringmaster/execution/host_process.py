@@ -12,17 +12,17 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
 
 import dask
 import msgspec
 from distributed import Worker
 from distributed.core import rpc
 from distributed.security import Security
+from distributed.versions import VersionMismatchWarning
 
-from ringmaster.errors import UsageError
+from ringmaster.errors import UsageError, counted
 from ringmaster.execution import dask_host
 from ringmaster.execution.affinity import claim, usable_cpus
 from ringmaster.execution.dask_protocol import RESOURCE
@@ -72,6 +72,7 @@ def quieten() -> None:
     for name in ["distributed", *logging.root.manager.loggerDict]:
         if name.split(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore", VersionMismatchWarning)
 
 
 async def greet(address: str, security: Security, seconds: float) -> None:
@@ -101,8 +102,7 @@ async def serve(orders: HostOrders, say: Callable[[str], None]) -> None:
     Raises UsageError.
     """
     if orders.cpus is not None:
-        dask_host.MACHINE.has_own_cpus = True
-        claim(orders.cpus)
+        dask_host.MACHINE.claims = claim(orders.cpus)
     quieten()
     # engines use memory, Dask does not
     shares = ("target", "spill", "pause", "terminate")
@@ -113,33 +113,36 @@ async def serve(orders: HostOrders, say: Callable[[str], None]) -> None:
         loop.add_signal_handler(number, stop.set)
     if orders.is_fed:
         _end_with_input(stop)
-    # the environment of a job of Slurm
+    # of a job of Slurm
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     if end.isdecimal():
         seconds = int(end) - time.time() - LEAVE
         dask_host.MACHINE.leaves = time.monotonic() + seconds
         loop.call_later(seconds, stop.set)
+    staying = asyncio.ensure_future(_stay(orders, say))
     stopping = asyncio.ensure_future(stop.wait())
+    await asyncio.wait((staying, stopping), return_when=asyncio.FIRST_COMPLETED)
+    staying.cancel()
+    await asyncio.gather(staying, return_exceptions=True)
+    say(f"left {orders.scheduler}")
+
+
+async def _stay(orders: HostOrders, say: Callable[[str], None]) -> None:
+    """Join the scheduler whenever it answers, until it has been away for too long."""
     joined, reported = time.monotonic(), ""
-    while not stop.is_set():
+    while orders.patience is None or time.monotonic() - joined < orders.patience:
         try:
-            worker = await _join(orders)
+            async with await _join(orders) as worker:
+                games = counted(int(worker.state.total_resources[RESOURCE]), "game")
+                say(f"joined {orders.scheduler}: {games} at a time")
+                await worker.finished()
+            joined, reported, text = time.monotonic(), "", f"lost {orders.scheduler}"
         except Exception as error:
             text = f"cannot join {orders.scheduler}: {words_of(error)}"
-        else:
-            count = int(worker.state.total_resources[RESOURCE])
-            say(f"joined {orders.scheduler}: {count} games at a time")
-            ended = asyncio.ensure_future(worker.finished())
-            await asyncio.wait((stopping, ended), return_when=asyncio.FIRST_COMPLETED)
-            await worker.close()
-            joined, reported, text = time.monotonic(), "", f"left {orders.scheduler}"
         if text != reported:
-            say(text if stop.is_set() else f"{text}; trying again until it answers")
+            say(f"{text}; trying again until it answers")
             reported = text
-        if orders.patience is not None and time.monotonic() - joined > orders.patience:
-            return
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), RETRY)
+        await asyncio.sleep(RETRY)
 
 
 async def _join(orders: HostOrders) -> Worker:
@@ -151,19 +154,18 @@ async def _join(orders: HostOrders) -> Worker:
     games = orders.games or usable_cpus()
     host, _, port = orders.listen.partition(":")
     scheme = orders.scheduler.partition("://")[0]
-    places: dict[str, Any] = {"host": host or None, "interface": orders.interface or None}
-    if orders.contact:
-        places["contact_address"] = f"{scheme}://{orders.contact}"
     return await Worker(
         orders.scheduler,
         nthreads=games,
         resources={RESOURCE: games},
         memory_limit=orders.memory or 0,
-        port=int(port or 0),
         protocol=f"{scheme}://",
+        host=host or None,
+        port=int(port or 0),
+        interface=orders.interface or None,
+        contact_address=f"{scheme}://{orders.contact}" if orders.contact else None,
         security=security,
         dashboard_address=HTTP,
-        **places,
     )
 
 
@@ -195,18 +197,11 @@ def _end_with_input(stop: asyncio.Event) -> None:
     loop.add_reader(0, take)
 
 
-def _read_orders() -> HostOrders:
-    data = b""
-    while b"\n" not in data:
-        chunk = os.read(0, 65536)
-        if not chunk:
-            raise UsageError("no orders on standard input; by hand, use `ringmaster worker`")
-        data += chunk
-    return msgspec.json.decode(data.partition(b"\n")[0], type=HostOrders)
-
-
 if __name__ == "__main__":
+    # without a buffer, which would take later lines
+    with open(0, "rb", buffering=0, closefd=False) as stdin:
+        own = msgspec.json.decode(stdin.readline(), type=HostOrders)
     try:
-        asyncio.run(serve(_read_orders(), lambda text: print(text, file=sys.stderr, flush=True)))
+        asyncio.run(serve(own, lambda text: print(text, file=sys.stderr, flush=True)))
     except UsageError as error:
         sys.exit(str(error))

@@ -464,6 +464,15 @@ def test_host_with_too_few_cpus_for_its_games_is_warned_of(link: FakeLink, make:
     )
 
 
+def test_host_with_another_python_is_named(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1, python="3.2.1")
+    news(executor)
+    (text,) = [text for text, is_urgent in executor.notices() if is_urgent]
+    assert text.startswith("host one has Python 3.2.1, and this machine ")
+    assert text.endswith(": Dask supports no such mix; install one version")
+
+
 def test_workers_of_a_machine_with_cpus_of_their_own_may_pin_games(
     link: FakeLink, make: Make
 ) -> None:

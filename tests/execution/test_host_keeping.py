@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from ringmaster.errors import UsageError
+from ringmaster.execution import affinity
 from tests.requirements import package
 
 package("distributed")
 
-from ringmaster.execution.dask_link import News, Upkeep  # noqa: E402
+from ringmaster.execution.dask_link import Keeper, News, Upkeep  # noqa: E402
 from ringmaster.execution.host_keeping import (  # noqa: E402
-    Keeper,
-    Slurm,
     process_keeper,
+    slurm_keeper,
     slurm_script,
 )
 from ringmaster.execution.host_process import HostOrders  # noqa: E402
@@ -109,7 +112,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         tmp_path,
         "sbatch",
         f"cat > {tmp_path}/script; echo >> {tmp_path}/submitted\n"
-        f'n=$(wc -l < {tmp_path}/submitted); echo "Submitted batch job $((100 + n))"',
+        f"n=$(wc -l < {tmp_path}/submitted); echo $((100 + n))",
     )
     script(tmp_path, "squeue", f"cat {tmp_path}/queue")
     script(tmp_path, "scancel", f"echo $* > {tmp_path}/cancelled")
@@ -122,13 +125,19 @@ def texts(news: Sequence[Upkeep]) -> list[str]:
 
 def test_job_that_ended_is_submitted_again_and_named(slurm: Path) -> None:
     (slurm / "queue").write_text("102 R\n7 R\n")
-    news = kept(Slurm("script", 2, retry=0).keep, lambda news: len(texts(news)) == 3)
-    assert texts(news)[:3] == [
-        "2 Slurm jobs submitted: 101, 102",
+    news = kept(slurm_keeper("script", 2, retry=0), lambda news: len(texts(news)) == 4)
+    assert texts(news)[:4] == [
+        "Slurm job 101 is submitted",
+        "Slurm job 102 is submitted",
         "Slurm job 101 has ended; another is submitted (see slurm-101.out)",
-        "1 Slurm job submitted: 103",
+        "Slurm job 103 is submitted",
     ]
-    assert [item.is_warning for item in news if item.text][:3] == [False, True, False]
+    assert [item.is_warning for item in news if item.text][:4] == [
+        False,
+        False,
+        True,
+        False,
+    ]
     # all jobs of the run, and no other
     assert "102" in (slurm / "cancelled").read_text().split()
     assert not {"101", "7"} & set((slurm / "cancelled").read_text().split())
@@ -136,15 +145,15 @@ def test_job_that_ended_is_submitted_again_and_named(slurm: Path) -> None:
 
 def test_jobs_in_the_queue_are_counted(slurm: Path) -> None:
     (slurm / "queue").write_text("101 PD\n102 R\n103 PD\n")
-    news = kept(Slurm("script", 3, retry=0).keep, lambda news: len(news) == 3)
-    assert [item.queued for item in news[:3]] == [3, 2, 2]
+    news = kept(slurm_keeper("script", 3, retry=0), lambda news: len(news) == 5)
+    assert [item.queued for item in news[:5]] == [0, 1, 2, 3, 2]
 
 
 def test_slurm_that_refuses_jobs_or_does_not_answer_is_asked_again(slurm: Path) -> None:
     script(slurm, "squeue", "echo slurm_load_jobs error >&2; exit 1")
-    assert texts(kept(Slurm("script", 1, retry=0).keep, bool)) == ["1 Slurm job submitted: 101"]
+    assert texts(kept(slurm_keeper("script", 1, retry=0), bool)) == ["Slurm job 101 is submitted"]
     script(slurm, "sbatch", "echo sbatch: error: invalid partition >&2; exit 1")
-    assert texts(kept(Slurm("script", 1, retry=0).keep, bool)) == [
+    assert texts(kept(slurm_keeper("script", 1, retry=0), bool)) == [
         "sbatch: error: invalid partition; trying again each minute"
     ]
 
@@ -168,9 +177,38 @@ def test_script_of_a_job_has_its_orders_and_no_file() -> None:
         "#SBATCH --mem=2048M",
         "#SBATCH -t 1:00",
         "#SBATCH --exclusive",
+        'export SLURM_JOB_END_TIME=$(date -d "$(squeue -h -j $SLURM_JOB_ID -o %e)" +%s)',
         "module load gcc",
         "exec '/my python' -Pm ringmaster.execution.host_process <<'END'",
         text.splitlines()[-2],
         "END",
     ]
     assert '"key":"k\\n\'E\'"' in text
+
+
+def test_hosts_of_a_machine_claim_different_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned: list[list[int]] = []
+    monkeypatch.setattr(affinity, "_chosen", lambda cpus: [5000, 5001, 5002])
+    monkeypatch.setattr(affinity, "pin", pinned.append)
+    claims = affinity.claim(2) + affinity.claim(2)
+    assert pinned == [[5000, 5001], [5002]]
+    with pytest.raises(UsageError, match="other hosts have claimed all CPUs"):
+        affinity.claim(1)
+    for claim in claims:
+        claim.close()
+
+
+def test_host_ends_when_its_run_is_silent_or_the_scheduler_stays_away() -> None:
+    program = """
+import asyncio, sys
+from ringmaster.execution import host_process
+host_process.SILENCE, patience = map(float, sys.argv[1:])
+host_process.CONNECT = host_process.RETRY = 0.01
+orders = host_process.HostOrders("tcp://127.0.0.1:1", patience=patience, is_fed=True)
+asyncio.run(host_process.serve(orders, print))
+"""
+    for silence, patience in (("0.1", "1000"), ("1000", "0.1")):
+        command = [sys.executable, "-c", program, silence, patience]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as host:
+            # its input stays open
+            assert host.wait(60) == 0

@@ -168,7 +168,7 @@ def _run_checks(
         notices = executor.notices()
         report(notices)
         silent += [line for line, _ in notices]
-        for running in executor.running()[: executor.slots] if executor.has_hosts else ():
+        for running in executor.in_progress():
             assert isinstance(running, CheckJob)
             player, now = running.player, time.monotonic()
             is_long = now - begun.setdefault(running.id, now) > _SILENT

@@ -238,7 +238,6 @@ class Hosts:
             self._queued = news.queued
         if news.text:
             self.notices.append((news.text, news.is_warning))
-        if news.is_warning:
             self._troubles.append(news.text)
 
     def doubt(self) -> None:

@@ -117,10 +117,6 @@ class DaskExecutor(Executor):
         offered = sum(host.slots for host in self._hosts.ready())
         return max(1, offered if self._most is None else min(offered, self._most))
 
-    @property
-    def has_hosts(self) -> bool:
-        return bool(self._hosts.ready())
-
     def room(self, *, ahead: bool = False) -> int:
         count = self.slots
         hosts = self._hosts.ready()
@@ -163,6 +159,12 @@ class DaskExecutor(Executor):
 
     def programs(self) -> Mapping[str, str]:
         return self._hosts.programs()
+
+    def in_progress(self) -> Sequence[Job]:
+        """Return the jobs that hosts have (see `Executor.in_progress`)."""
+        waiting = set(self._pending)
+        sent = [job for number, job in self._jobs.items() if number not in waiting]
+        return sent[: self.slots]
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         if self._closed or (timeout is None and not wake and not self._jobs):

@@ -342,7 +342,9 @@ class DaskLink:
 
 
 def reason_of(error: BaseException | None) -> str:
-    """Return an error in words."""
+    """Return an error in words, with a remedy where that is known."""
+    if "TLS configuration" in str(error):
+        return "TLS needs certificates; name the files in Dask's configuration (see docs/cluster)"
     if isinstance(error, ModuleNotFoundError) and error.name in ("ringmaster", "msgspec", "psutil"):
         return f"it has no {error.name}: install the same ringmaster on every host"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

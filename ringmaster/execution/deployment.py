@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.errors import ExecutorError, UsageError
-from ringmaster.execution.dask_link import DaskLink, Keeper
+from ringmaster.execution.dask_link import DaskLink, Keeper, reason_of
 from ringmaster.model.cluster import Cluster
 
 try:
@@ -44,7 +44,6 @@ from ringmaster.execution.host_process import (
     greet,
     quieten,
     security_of,
-    words_of,
 )
 
 _LOOPBACK = "127.0.0.1"
@@ -76,8 +75,8 @@ def connect(cluster: Cluster) -> DaskLink:
         )
     except Exception as error:
         if is_own:
-            raise ExecutorError(f"cannot start the cluster: {words_of(error)}") from error
-        text = f"no scheduler answers at {cluster.address}: {words_of(error)}"
+            raise ExecutorError(f"cannot start the cluster: {reason_of(error)}") from error
+        text = f"no scheduler answers at {cluster.address}: {reason_of(error)}"
         raise ExecutorError(text) from error
     # how long it looks for a lost scheduler
     client._timeout = cluster.reconnect
@@ -104,7 +103,7 @@ def _security(cluster: Cluster) -> Security:
         ssl.create_default_context(cafile=tls.ca).load_cert_chain(tls.cert, tls.key)
     except OSError as error:  # among them those of ssl, which name no file
         files = ", ".join(map(str, (tls.ca, tls.cert, tls.key)))
-        raise ExecutorError(f"cannot use the TLS files {files}: {words_of(error)}") from error
+        raise ExecutorError(f"cannot use the TLS files {files}: {reason_of(error)}") from error
     return security_of(tls.ca, tls.cert, tls.key)
 
 
@@ -131,7 +130,6 @@ def _keepers(cluster: Cluster, scheduler: str, security: Security) -> list[Keepe
         games=cluster.games,
         # a job that was forgotten ends
         patience=CONNECT,
-        is_fed=True,
         certificate=security.tls_ca_file,
         key=security.tls_worker_key,
     )
@@ -154,7 +152,6 @@ def _keepers(cluster: Cluster, scheduler: str, security: Security) -> list[Keepe
         cpus=options["cores"] if cluster.pin else None,
         memory=dask.utils.parse_bytes(options["memory"]),
         interface=options.get("interface", ""),
-        is_fed=False,
     )
     return [slurm_keeper(slurm_script(options, python, orders), options["jobs"])]
 

@@ -77,11 +77,6 @@ class Executor(ABC):
     def slots(self) -> int:
         """The number of jobs that run at a time."""
 
-    @property
-    def has_hosts(self) -> bool:
-        """Whether jobs can begin: a cluster's hosts may join later."""
-        return True
-
     def room(self, *, ahead: bool = False) -> int:
         """Return how many more jobs are worth submitting now: one for each idle worker.
 

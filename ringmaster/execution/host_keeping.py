@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
-import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,12 +11,10 @@ from typing import Any
 
 from ringmaster.execution.dask_link import Keeper, News, Upkeep
 from ringmaster.execution.dask_protocol import encode
-from ringmaster.execution.host_process import SILENCE, HostOrders
+from ringmaster.execution.host_process import HostOrders
 
 #: Seconds between two attempts to start a host.
 RETRY = 60.0
-#: Seconds between two lines to a host's standard input.
-PULSE = SILENCE / 6
 #: Seconds for a host to end by itself.
 PATIENCE = 10.0
 
@@ -65,41 +61,23 @@ async def _run(command: Sequence[str], orders: HostOrders) -> str:
         )
     except OSError as error:
         return f"{command[0]}: {error.strerror}"
-    assert process.stdin is not None
-    process.stdin.write(encode(orders) + b"\n")
-    pulse = asyncio.ensure_future(_pulse(process.stdin))
-    words = asyncio.ensure_future(_last_words(process))
     try:
-        await asyncio.shield(words)
-        status = await process.wait()
-        if status < 0:
-            return f"its process was killed by signal {-status}"
-        return words.result() or f"it ended with status {status}"
+        _, output = await process.communicate(encode(orders) + b"\n")
     finally:
-        pulse.cancel()
-        process.stdin.close()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(words, PATIENCE)
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), PATIENCE)
+        except TimeoutError:
+            process.kill()
+    status = process.returncode or 0
+    if status < 0:
+        return f"its process was killed by signal {-status}"
+    return last_line(output) or f"it ended with status {status}"
 
 
-async def _pulse(stdin: asyncio.StreamWriter) -> None:
-    """Write lines: a host that gets none has lost its run."""
-    while True:
-        await asyncio.sleep(PULSE)
-        stdin.write(b"\n")
-
-
-async def _last_words(process: asyncio.subprocess.Process) -> str:
-    """Return the last line that a process writes to standard error."""
-    assert process.stderr is not None
-    end = b""
-    while chunk := await process.stderr.read(4096):
-        end = (end + chunk)[-4096:]
-    lines = end.decode(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else ""
+def last_line(output: bytes) -> str:
+    return output.decode(errors="replace").strip().rpartition("\n")[2].strip()
 
 
 def slurm_keeper(script: str, count: int, retry: float = RETRY) -> Keeper:
@@ -112,7 +90,7 @@ def slurm_keeper(script: str, count: int, retry: float = RETRY) -> Keeper:
             while True:
                 status, output = await _call("squeue", "--me", "--noheader", "--format=%A %t")
                 if status == 0:
-                    rows = [line.split() for line in output.splitlines()]
+                    rows = [line.split() for line in output.decode().splitlines()]
                     states = {row[0]: row[1] for row in rows if len(row) == 2}
                     for job in [job for job in jobs if job not in states]:
                         jobs.remove(job)
@@ -121,7 +99,7 @@ def slurm_keeper(script: str, count: int, retry: float = RETRY) -> Keeper:
                     post(Upkeep(queued=sum(states[job] == "PD" for job in jobs)))
                 while len(jobs) < count:
                     status, output = await _call("sbatch", "--parsable", input=script)
-                    last = output.strip().rpartition("\n")[2]
+                    last = last_line(output)
                     if status:
                         if last != reported:
                             post(Upkeep(f"{last}; trying again each minute"))
@@ -138,7 +116,7 @@ def slurm_keeper(script: str, count: int, retry: float = RETRY) -> Keeper:
     return keep
 
 
-async def _call(*command: str, input: str = "") -> tuple[int, str]:
+async def _call(*command: str, input: str = "") -> tuple[int, bytes]:
     """Run a command of Slurm; return its status and output."""
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -147,7 +125,7 @@ async def _call(*command: str, input: str = "") -> tuple[int, str]:
         stderr=asyncio.subprocess.STDOUT,
     )
     output, _ = await process.communicate(input.encode())
-    return process.returncode or 0, output.decode(errors="replace")
+    return process.returncode or 0, output
 
 
 def slurm_script(options: dict[str, Any], python: str, orders: HostOrders) -> str:

@@ -25,6 +25,7 @@ from distributed.versions import VersionMismatchWarning
 from ringmaster.errors import UsageError, counted
 from ringmaster.execution import dask_host
 from ringmaster.execution.affinity import claim, usable_cpus
+from ringmaster.execution.dask_link import reason_of
 from ringmaster.execution.dask_protocol import RESOURCE
 
 #: Dask always has a server of HTTP: this machine only, on any free port.
@@ -33,8 +34,8 @@ HTTP = "127.0.0.1:0"
 RETRY = 5.0
 #: Seconds for a scheduler to answer.
 CONNECT = 30.0
-#: Seconds without a line on standard input after which the run is taken for dead.
-SILENCE = 60.0
+#: Seconds between two tests whether the scheduler is there.
+PULSE = 10.0
 #: Seconds before the end of a batch job at which its host leaves.
 LEAVE = 20.0
 
@@ -50,7 +51,6 @@ class HostOrders(msgspec.Struct, frozen=True):
                reaches it, "" for Dask's choice
     interface  network interface for its own address, "" for Dask's choice
     patience   seconds without a scheduler after which it ends, None for never
-    is_fed     whether it ends with standard input
     certificate, key  texts in PEM format, "" for files in Dask's configuration
     """
 
@@ -62,7 +62,6 @@ class HostOrders(msgspec.Struct, frozen=True):
     contact: str = ""
     interface: str = ""
     patience: float | None = None
-    is_fed: bool = False
     certificate: str = ""
     key: str = ""
 
@@ -88,14 +87,6 @@ async def greet(address: str, security: Security, seconds: float) -> None:
         await there.close_rpc()
 
 
-def words_of(error: BaseException) -> str:
-    """Return an error in words, with a remedy for missing certificates."""
-    text = str(error) or type(error).__name__
-    if "TLS configuration" in text:
-        return "TLS needs certificates; name the files in Dask's configuration (see docs/cluster)"
-    return text
-
-
 async def serve(orders: HostOrders, say: Callable[[str], None]) -> None:
     """Play for a scheduler until a signal, again after each end of the connection.
 
@@ -111,8 +102,6 @@ async def serve(orders: HostOrders, say: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
-    if orders.is_fed:
-        _end_with_input(stop)
     # of a job of Slurm
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     if end.isdecimal():
@@ -124,24 +113,30 @@ async def serve(orders: HostOrders, say: Callable[[str], None]) -> None:
     await asyncio.wait((staying, stopping), return_when=asyncio.FIRST_COMPLETED)
     staying.cancel()
     await asyncio.gather(staying, return_exceptions=True)
-    say(f"left {orders.scheduler}")
+    if stop.is_set():
+        say(f"left {orders.scheduler}")
 
 
 async def _stay(orders: HostOrders, say: Callable[[str], None]) -> None:
     """Join the scheduler whenever it answers, until it has been away for too long."""
     joined, reported = time.monotonic(), ""
-    while orders.patience is None or time.monotonic() - joined < orders.patience:
+    while True:
         try:
             async with await _join(orders) as worker:
                 games = counted(int(worker.state.total_resources[RESOURCE]), "game")
                 say(f"joined {orders.scheduler}: {games} at a time")
-                await worker.finished()
+                ended = asyncio.ensure_future(worker.finished())
+                while not (await asyncio.wait([ended], timeout=PULSE))[0]:
+                    # a tunnel whose other end is gone leaves the connection open
+                    await asyncio.wait_for(worker.scheduler.identity(n_workers=0), CONNECT)
             joined, reported, text = time.monotonic(), "", f"lost {orders.scheduler}"
         except Exception as error:
-            text = f"cannot join {orders.scheduler}: {words_of(error)}"
+            text = f"cannot join {orders.scheduler}: {reason_of(error)}"
         if text != reported:
             say(f"{text}; trying again until it answers")
             reported = text
+        if orders.patience is not None and time.monotonic() - joined > orders.patience:
+            return
         await asyncio.sleep(RETRY)
 
 
@@ -180,27 +175,8 @@ def security_of(authority: str, certificate: str, key: str) -> Security:
     )
 
 
-def _end_with_input(stop: asyncio.Event) -> None:
-    """Stop when standard input ends, or is silent: the network is gone, then."""
-    loop = asyncio.get_running_loop()
-    handle = loop.call_later(SILENCE, stop.set)
-
-    def take() -> None:
-        nonlocal handle
-        handle.cancel()
-        if os.read(0, 4096):
-            handle = loop.call_later(SILENCE, stop.set)
-        else:
-            loop.remove_reader(0)
-            stop.set()
-
-    loop.add_reader(0, take)
-
-
 if __name__ == "__main__":
-    # without a buffer, which would take later lines
-    with open(0, "rb", buffering=0, closefd=False) as stdin:
-        own = msgspec.json.decode(stdin.readline(), type=HostOrders)
+    own = msgspec.json.decode(sys.stdin.buffer.readline(), type=HostOrders)
     try:
         asyncio.run(serve(own, lambda text: print(text, file=sys.stderr, flush=True)))
     except UsageError as error:

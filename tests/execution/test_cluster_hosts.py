@@ -514,14 +514,25 @@ def test_run_ends_when_no_host_has_been_there_for_too_long(link: FakeLink, make:
         news(executor)
 
 
+def test_no_job_is_in_progress_before_a_host_has_joined(link: FakeLink, make: Make) -> None:
+    executor = make()
+    executor.submit(game(0))
+    news(executor)
+    assert executor.in_progress() == []
+    link.join("tcp://one", 1)
+    news(executor)
+    assert executor.in_progress() == executor.running() == [game(0)]
+
+
 def test_run_waits_for_hosts_to_come_while_the_first_is_refused(link: FakeLink, make: Make) -> None:
     executor = make(Cluster(kind="ssh", options={"hosts": ["one", "two"]}))
     link.join("tcp://one", 1, refusal="it has no program a")
     news(executor)
     link.join("tcp://two", 1)
     news(executor)
-    assert executor.slots == 1
-    assert executor.has_hosts
+    executor.submit(game(0))
+    news(executor)
+    assert [task.address for task in link.tasks] == ["tcp://two"]
 
 
 def test_second_worker_of_a_machine_is_not_used_with_pinned_games(

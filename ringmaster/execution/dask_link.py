@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
@@ -124,9 +124,8 @@ class DaskLink:
         #: Futures that are done and whose answers are to be fetched, by worker.
         self._finished: dict[str, list[Any]] = {}
         self._fetchers: dict[str, asyncio.Task[None]] = {}
-        #: The latest orders for each worker, and who sees to them.
-        self._orders: dict[str, tuple[str, Assignment]] = {}
-        self._preparers: dict[str, asyncio.Task[None]] = {}
+        #: Keeps the order of the orders for each worker.
+        self._preparing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         # imported here: this module is for tests without Dask, too
         from ringmaster.execution import dask_host
 
@@ -150,7 +149,7 @@ class DaskLink:
 
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
         """Have a worker take orders and files."""
-        self._loop.call_soon_threadsafe(self._prepare_soon, address, id, orders)
+        self._start(self._prepare(address, id, orders))
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
         """Submit a task for one worker."""
@@ -236,30 +235,21 @@ class DaskLink:
                     return
             await asyncio.sleep(PERIOD + known / _LISTED)
 
-    def _prepare_soon(self, address: str, id: str, orders: Assignment) -> None:
-        self._orders[address] = id, orders
-        if address not in self._preparers:
-            self._preparers[address] = asyncio.ensure_future(self._prepare(address))
-
-    async def _prepare(self, address: str) -> None:
-        """Give a worker its latest orders, then the files that it lacks, one after another."""
-        try:
-            while address in self._orders:
-                id, orders = self._orders.pop(address)
-                is_cut = False
-                try:
+    async def _prepare(self, address: str, id: str, orders: Assignment) -> None:
+        """Give a worker its orders, then the files that it lacks, one after another."""
+        async with self._preparing[address]:
+            is_cut = False
+            try:
+                facts = await self._call(address, orders)
+                if facts.missing and not facts.refusal:
+                    for file in orders.files:
+                        if file.path in facts.missing:
+                            await self._ship(address, orders.run, file)
                     facts = await self._call(address, orders)
-                    if facts.missing and not facts.refusal:
-                        for file in orders.files:
-                            if file.path in facts.missing:
-                                await self._ship(address, orders.run, file)
-                        facts = await self._call(address, orders)
-                except Exception as error:
-                    is_cut = isinstance(error, OSError | TimeoutError)
-                    facts = HostFacts("", refusal=reason_of(error))
-                self._post(Prepared(address, id, len(orders.files), facts, is_cut))
-        finally:
-            del self._preparers[address]
+            except Exception as error:
+                is_cut = isinstance(error, OSError | TimeoutError)
+                facts = HostFacts("", refusal=reason_of(error))
+            self._post(Prepared(address, id, len(orders.files), facts, is_cut))
 
     async def _call(self, address: str, orders: Assignment) -> HostFacts:
         seconds = _PATIENCE + sum(file.size for file in orders.files) / _CHECKED

@@ -238,7 +238,8 @@ class Hosts:
             self._queued = news.queued
         if news.text:
             self.notices.append((news.text, news.is_warning))
-            self._troubles.append(news.text)
+            if news.is_warning:
+                self._troubles.append(news.text)
 
     def doubt(self) -> None:
         """Use no host until the scheduler, which was lost, lists it again."""

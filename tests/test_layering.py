@@ -65,7 +65,7 @@ BUDGET = {
     "datasets": 2194,
     "demo": 1388,
     "engines": 3800,
-    "execution": 4132,
+    "execution": 4138,
     "export": 1102,
     "forecast": 800,
     "formats": 3527,

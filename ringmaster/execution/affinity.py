@@ -32,6 +32,13 @@ def parse_cpus(text: str) -> list[int]:
     return sorted(cpus)
 
 
+def own_cpus() -> list[int]:
+    """Return the CPUs of this process; all, on a system that does not keep it to some (macOS)."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
 def core_of(cpu: int) -> str:
     """Return a name of the core to which a hardware thread belongs."""
     try:
@@ -79,9 +86,9 @@ def _chosen(cpus: str | None) -> list[int]:
     """Return the CPUs of a list as text, or all CPUs of this process.  Raises UsageError."""
     if not hasattr(os, "sched_getaffinity"):
         raise UsageError("this system cannot keep a process to some of the CPUs")
-    allowed = os.sched_getaffinity(0)
+    allowed = own_cpus()
     if cpus is None:
-        return sorted(allowed)
+        return allowed
     try:
         wanted = parse_cpus(cpus)
     except ValueError as error:
@@ -89,7 +96,7 @@ def _chosen(cpus: str | None) -> list[int]:
     missing = [cpu for cpu in wanted if cpu not in allowed]
     if missing:
         raise UsageError(
-            f"--affinity: CPU {missing[0]} cannot be used here; there are {_words(sorted(allowed))}"
+            f"--affinity: CPU {missing[0]} cannot be used here; there are {_words(allowed)}"
         )
     return wanted
 
@@ -102,10 +109,7 @@ def usable_cpus(cpus: str | None = None, *, root: Path = Path("/")) -> int:
 
     Raises UsageError.
     """
-    if cpus is not None or hasattr(os, "sched_getaffinity"):
-        count = len(_chosen(cpus))
-    else:
-        count = os.cpu_count() or 1
+    count = len(own_cpus() if cpus is None else _chosen(cpus))
     return max(1, int(min([count, *_granted(root)])))
 
 

@@ -33,7 +33,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 import ringmaster
 from ringmaster.errors import ExecutorError
-from ringmaster.execution.affinity import core_of, share
+from ringmaster.execution.affinity import core_of, own_cpus, share
 from ringmaster.execution.dask_protocol import (
     RESOURCE,
     Answer,
@@ -245,11 +245,13 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         """Take the run's orders; return the facts about this host."""
         self._orders, self._slots = orders, slots
         missing = self._cache.missing(orders.files)
-        allowed = sorted(os.sched_getaffinity(0))
+        allowed = own_cpus()
         cores = len({core_of(cpu) for cpu in allowed})
         refusal = ""
         if slots < 1:
             refusal = "it has less memory than one game may use"
+        elif orders.pin and not hasattr(os, "sched_setaffinity"):
+            refusal = "its system cannot keep a game to some of the CPUs (pin)"
         elif orders.pin and len(allowed) < slots:
             refusal = f"it has {len(allowed)} CPUs, and each of its {slots} games needs its own"
         shipped = {file.path for file in orders.files}
@@ -401,7 +403,7 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             setup["error_lines"] = self._error_lines.write_fd
             pass_fds = [self._error_lines.write_fd]
         if orders.pin:
-            setup["cpus"] = share(sorted(os.sched_getaffinity(0)), self._slots)
+            setup["cpus"] = share(own_cpus(), self._slots)
         if orders.memory is not None:
             setup["memory"] = orders.memory
         self._folder = tempfile.TemporaryDirectory(prefix="ringmaster-")

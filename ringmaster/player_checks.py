@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -23,6 +23,8 @@ _PERIOD = 0.5
 _SILENT = 12.0
 #: Arguments of Player(…) that define the engine's program.
 _PROGRAM = ("command", "cwd", "environ", "protocol")
+#: Takes messages, each with whether it is urgent.
+Report = Callable[[Iterable[tuple[str, bool]]], None]
 
 
 class FirstTests:
@@ -104,18 +106,18 @@ def check_before_run(
     executor: Executor,
     signals: Signals,
     tests: FirstTests,
-    say: Callable[[str], None],
+    report: Report,
 ) -> None:
     """Start every player once, with the tests that are due, and record engine names and settings.
 
-    say  takes messages about engines that are slow to answer
+    report  takes messages about hosts, and engines that are slow to answer
 
     Raises ControlFileError with all problems.
     """
     jobs = [tests.add_to(job) for job in tests.checks]
     # the pool keeps the processes of the last checks, so the first players are checked last
     results = _run_checks(
-        jobs[::-1], executor, say, [signals.fd], lambda: signals.received is not None
+        jobs[::-1], executor, report, [signals.fd], lambda: signals.received is not None
     )
     for result in results[::-1]:
         tests.take(result)
@@ -125,11 +127,11 @@ def check_before_run(
 
 
 def check_players(
-    loaded: LoadedCompetition, executor: Executor, say: Callable[[str], None], *, thorough: bool
+    loaded: LoadedCompetition, executor: Executor, report: Report, *, thorough: bool
 ) -> list[CheckResult]:
     """Run the checks of `check`; return their results in order.
 
-    say       takes messages about engines that are slow to answer
+    report    takes messages about hosts, and engines that are slow to answer
     thorough  whether to play a short game, too, and to test the protocol once for players that
               differ only in the values of options and limits
     """
@@ -144,13 +146,13 @@ def check_players(
         changes = tuned.changes if tuned and tuned.check == job.id else ()
         job = replace(job, show_stderr=True, thorough=thorough, tested_as=twin, changes=changes)
         jobs.append(job)
-    return _run_checks(jobs, executor, say)
+    return _run_checks(jobs, executor, report)
 
 
 def _run_checks(
     jobs: Sequence[CheckJob],
     executor: Executor,
-    say: Callable[[str], None],
+    report: Report,
     wake: Sequence[int] = (),
     interrupted: Callable[[], bool] = lambda: False,
 ) -> list[CheckResult]:
@@ -163,10 +165,10 @@ def _run_checks(
     #: Notices of engines that do not answer.
     silent: list[str] = []
     while executor.running() and not interrupted():
-        for line, _ in executor.notices():
-            say(line)
-            silent.append(line)
-        for running in executor.running()[: executor.slots]:
+        notices = executor.notices()
+        report(notices)
+        silent += [line for line, _ in notices]
+        for running in executor.in_progress():
             assert isinstance(running, CheckJob)
             player, now = running.player, time.monotonic()
             is_long = now - begun.setdefault(running.id, now) > _SILENT
@@ -174,10 +176,11 @@ def _run_checks(
                 begun[running.id] = math.inf
                 # a check may also take long because its searches do
                 seconds = start_timeout(running.settings, player)
-                say(
+                text = (
                     f"player {player.code!r}: its check has taken {_SILENT:g} s so far; an engine "
                     f"that does not answer is given {seconds:g} s"
                 )
+                report([(text, False)])
         for outcome in executor.wait(_PERIOD, wake):
             if isinstance(outcome, Done):
                 assert isinstance(outcome.result, CheckResult)
@@ -185,6 +188,7 @@ def _run_checks(
             else:
                 assert isinstance(outcome.job, CheckJob)
                 reason = outcome.reason.partition("\n")[0]
-                say(f"player {outcome.job.player.code!r} is checked again: {reason}")
+                text = f"player {outcome.job.player.code!r} is checked again: {reason}"
+                report([(text, False)])
                 executor.submit(outcome.job)
     return [results[job.id] for job in jobs if job.id in results]

@@ -223,7 +223,7 @@ class Ringmaster:
         tests = FirstTests(self._loaded, known)
         try:
             check_before_run(
-                self._loaded, self._executor, self._control.signals, tests, self._run_log.say
+                self._loaded, self._executor, self._control.signals, tests, self._run_log.notices
             )
         except ControlFileError as error:
             self._journal.log(f"startup check failed: {error}")

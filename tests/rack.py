@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,6 +32,22 @@ def _free_port() -> int:
         return port
 
 
+def _certificate(folder: Path) -> dict[str, str]:
+    """Write a certificate that is its own authority; return its files."""
+    # imported here: tests of other clusters need no Dask
+    from distributed.security import Security
+
+    made = Security.temporary()
+    texts = {
+        "ca": made.tls_ca_file,
+        "cert": made.tls_scheduler_cert,
+        "key": made.tls_scheduler_key,
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.pem").write_text(text)
+    return {name: str(folder / f"{name}.pem") for name in texts}
+
+
 class Rack:
     """Machines of a cluster.
 
@@ -51,8 +67,8 @@ class Rack:
         self.workers: dict[int, subprocess.Popen[bytes]] = {}
         self._hub = f"{self.prefix}hub"
         self._linked: list[int] = []
-        #: Options of an encrypted cluster.
-        self.tls: list[str] = []
+        #: Files of the encrypted connections: authority, certificate, key.
+        self.tls = _certificate(folder)
         if namespaces:
             if os.geteuid() != 0 or shutil.which("ip") is None:
                 missing("network namespaces need root and ip (Debian: apt-get install iproute2)")
@@ -63,8 +79,7 @@ class Rack:
     @property
     def address(self) -> str:
         """The scheduler's address from the hub and from the workers."""
-        scheme = "tls" if self.tls else "tcp"
-        return f"{scheme}://{'10.99.0.1' if self.namespaces else '127.0.0.1'}:{self.port}"
+        return f"tls://{'10.99.0.1' if self.namespaces else '127.0.0.1'}:{self.port}"
 
     def inside(self, command: Sequence[str]) -> list[str]:
         """Return a command that runs on the scheduler's machine."""
@@ -79,6 +94,12 @@ class Rack:
             "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s",
             "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "4s",
             "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "6s",
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE": self.tls["ca"],
+            **{
+                f"DASK_DISTRIBUTED__COMM__TLS__{role}__{part.upper()}": self.tls[part]
+                for role in ("CLIENT", "SCHEDULER", "WORKER")
+                for part in ("cert", "key")
+            },
             "XDG_CACHE_HOME": str(self.folder / "cache"),
         }
 
@@ -86,7 +107,7 @@ class Rack:
         """Start the scheduler, or another one in its place."""
         host = "10.99.0.1" if self.namespaces else "127.0.0.1"
         words = ["--host", host, "--port", str(self.port), "--no-dashboard", "--no-jupyter"]
-        words += ["--dashboard-address", "127.0.0.1:0", *self.tls]
+        words += ["--dashboard-address", "127.0.0.1:0", "--protocol", "tls"]
         self.scheduler = self._run("distributed.cli.dask_scheduler", words, self._hub, "scheduler")
         self._await_port(host)
 
@@ -97,11 +118,19 @@ class Rack:
         while subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
             assert time.monotonic() < deadline, "the scheduler does not listen"
 
+    def start_lasting_worker(self, number: int, games: int = 2) -> None:
+        """Start a worker that joins the scheduler again whenever it was lost."""
+        host, space = "127.0.0.1", f"{self.prefix}n{number}"
+        if self.namespaces:
+            self._link(number, space)
+            host = f"10.98.{number}.2"
+        words = ["worker", self.address, "-j", str(games), "--listen", f"{host}:0"]
+        self.workers[number] = self._run("ringmaster", words, space, f"worker{number}")
+
     def start_worker(self, number: int, games: int = 2, *, command: Sequence[str] = ()) -> None:
-        """Start a worker, on a machine of its own with namespaces."""
+        """Start a worker of Dask, on a machine of its own with namespaces."""
         words = [self.address, "--nthreads", str(games), "--resources", f"games={games}"]
         words += [
-            *self.tls[2:],
             "--no-dashboard",
             "--local-directory",
             str(self.folder / f"w{number}"),
@@ -172,7 +201,8 @@ class Rack:
         code = (
             f"from distributed import Client; Client({self.address!r}).wait_for_workers({number})"
         )
-        subprocess.run(self.inside([sys.executable, "-c", code]), timeout=LONG, check=True)
+        command = self.inside([sys.executable, "-c", code])
+        subprocess.run(command, timeout=LONG, check=True, env=self.environment)
 
     def kill_worker(self, number: int, *, machine: bool = False) -> None:
         """Send SIGKILL to a worker, whose nanny starts another, or to its whole machine."""
@@ -236,8 +266,17 @@ def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: Rack) -> None:
     """Wait until so many results are recorded."""
+    _await(lambda: recorded(control) >= number, run, rack)
+
+
+def await_log(control: Path, words: str, run: subprocess.Popen[str], rack: Rack) -> None:
+    """Wait until a run's log has some words."""
+    _await(lambda: words in control.with_suffix(".log").read_text(), run, rack)
+
+
+def _await(is_done: Callable[[], bool], run: subprocess.Popen[str], rack: Rack) -> None:
     deadline = time.monotonic() + LONG
-    while recorded(control) < number:
+    while not is_done():
         with suppress(subprocess.TimeoutExpired):
             run.wait(0.05)
             pytest.fail(run.communicate()[0] + rack.logs())

@@ -20,7 +20,7 @@ from tests.program import (
     shown,
     write_control_file,
 )
-from tests.rack import LONG, Rack, await_results, finish, slow, start
+from tests.rack import LONG, Rack, await_log, await_results, finish, slow, start
 from tests.reliability.killing import state
 from tests.requirements import package
 
@@ -110,6 +110,39 @@ def test_run_goes_on_with_another_scheduler(
     rack.start_scheduler()
     rack.start_worker(1)
     rack.start_worker(2)
+    finish(run, rack)
+    check_whole(control)
+
+
+def test_ringmasters_worker_joins_the_next_scheduler_by_itself(
+    tmp_path: Path, make_rack: Callable[..., Rack]
+) -> None:
+    rack = make_rack(0)
+    rack.start_lasting_worker(1)
+    control = write_control_file(tmp_path / "event", slow(PLAYOFF), 120)
+    run = start(rack, control)
+    await_results(control, 30, run, rack)
+    rack.kill_scheduler()
+    rack.start_scheduler()
+    finish(run, rack)
+    check_whole(control)
+    log = (rack.folder / "worker1.log").read_text()
+    assert log.count(f"joined {rack.address}: 2 games at a time\n") == 2
+    rack.workers[1].terminate()
+    assert rack.workers[1].wait(LONG) == 0
+
+
+def test_worker_behind_a_link_that_was_cut_joins_again_by_itself(
+    tmp_path: Path, make_rack: Callable[..., Rack]
+) -> None:
+    rack = make_rack(0, namespaces=True)
+    rack.start_lasting_worker(1)
+    control = write_control_file(tmp_path / "event", slow(PLAYOFF), 120)
+    run = start(rack, control)
+    await_results(control, 20, run, rack)
+    rack.cut(1)
+    await_log(control, "no host is left that can play", run, rack)
+    rack.heal(1)
     finish(run, rack)
     check_whole(control)
 

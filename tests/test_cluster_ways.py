@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -20,6 +21,7 @@ from tests.program import (
     ENGINE,
     ENGINES,
     PLAYOFF,
+    REPOSITORY,
     SPSA,
     TEXEL,
     living_engines,
@@ -85,7 +87,7 @@ def test_option_overrides_the_control_file(tmp_path: Path, rack: Rack) -> None:
 
 def test_scheduler_that_is_not_there_is_named(tmp_path: Path, rack: Rack) -> None:
     control = write_control_file(tmp_path / "event", PLAYOFF, 30)
-    with_setting(control, "cluster = Cluster('tcp://127.0.0.1:1', reconnect=1)")
+    with_setting(control, "cluster = Cluster('tcp://127.0.0.1:1', reconnect=1, insecure=True)")
     run = ringmaster(control, rack)
     assert run.returncode == 1
     assert run.stderr.startswith("ringmaster: no scheduler answers at tcp://127.0.0.1:1: ")
@@ -97,7 +99,7 @@ def test_server_that_is_no_scheduler_is_named(tmp_path: Path, rack: Rack) -> Non
     with page:
         threading.Thread(target=page.serve_forever, daemon=True).start()
         address = f"tcp://127.0.0.1:{page.server_port}"
-        with_setting(control, f"cluster = Cluster({address!r}, reconnect=2)")
+        with_setting(control, f"cluster = Cluster({address!r}, reconnect=2, insecure=True)")
         run = ringmaster(control, rack)
         page.shutdown()
     assert run.returncode == 1
@@ -107,8 +109,8 @@ def test_server_that_is_no_scheduler_is_named(tmp_path: Path, rack: Rack) -> Non
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("tcp://node1", "tcp://HOST:PORT"),
-        ("tls://node1:8786", "TLS needs certificates"),
+        ("tls://node1", "tls://HOST:PORT"),
+        ("node1:8786", "tls://HOST:PORT"),
     ],
 )
 def test_address_that_cannot_work_is_refused(
@@ -131,55 +133,91 @@ def test_file_without_a_certificate_is_named(tmp_path: Path, rack: Rack) -> None
 
 
 def test_encrypted_cluster_needs_the_certificate(tmp_path: Path, rack: Rack) -> None:
-    from distributed.security import Security
-
-    made = Security.temporary()
-    files = {}
-    for part, content in (
-        ("ca", made.tls_ca_file),
-        ("cert", made.tls_scheduler_cert),
-        ("key", made.tls_scheduler_key),
-    ):
-        files[part] = tmp_path / f"{part}.pem"
-        files[part].write_text(content)
-    rack.tls = [
-        *("--protocol", "tls"),
-        *("--tls-ca-file", str(files["ca"])),
-        *("--tls-cert", str(files["cert"])),
-        *("--tls-key", str(files["key"])),
-    ]
     rack.start_scheduler()
     rack.start_worker(1)
     control = write_control_file(tmp_path / "event", PLAYOFF, 30)
-    own = "reconnect=3, " + ", ".join(f"tls_{part}={str(path)!r}" for part, path in files.items())
-    secret = control.read_text() + f"\ncluster = Cluster({rack.address!r}, {own})\n"
-    control.write_text(secret.replace("tls://", "tcp://"))
-    run = ringmaster(control, rack)
-    assert run.returncode == 1
-    assert "no scheduler answers" in run.stderr
-    control.write_text(secret)
+    source = control.read_text()
+    files = ", ".join(f"tls_{part}={path!r}" for part, path in rack.tls.items())
+    rack.tls = dict.fromkeys(rack.tls, "")
+    plain = rack.address.replace("tls://", "tcp://")
+    for cluster in (f"{plain!r}, insecure=True, reconnect=3, {files}", f"{rack.address!r}"):
+        control.write_text(f"{source}\ncluster = Cluster({cluster})\n")
+        run = ringmaster(control, rack)
+        assert run.returncode == 1
+        assert "no scheduler answers" in run.stderr
+    assert "TLS needs certificates; name the files in Dask's configuration" in run.stderr
+    control.write_text(f"{source}\ncluster = Cluster({rack.address!r}, {files})\n")
     check_complete(control, ringmaster(control, rack), rack)
+
+
+def test_unencrypted_scheduler_is_used_only_if_that_is_allowed(tmp_path: Path, rack: Rack) -> None:
+    control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+    source = control.read_text()
+    address = "tcp://127.0.0.1:1"
+    for setting, words, remedy in (
+        ("", ["--cluster", address], "--insecure"),
+        (f"cluster = Cluster({address!r})", [], "insecure=True in Cluster(…)"),
+    ):
+        control.write_text(f"{source}\n{setting}\n")
+        run = ringmaster(control, rack, *words)
+        assert run.returncode == 2
+        assert f"{address} has no encryption: whoever reaches such a scheduler" in run.stderr
+        assert run.stderr.endswith(f"allow it with {remedy}\n")
+    control.write_text(f"{source}\ncluster = Cluster({address!r}, reconnect=1)\n")
+    run = ringmaster(control, rack, "--insecure")
+    assert f"no scheduler answers at {address}: " in run.stderr
+
+
+def test_stranger_on_this_machine_reaches_no_part_of_a_local_cluster(
+    tmp_path: Path, rack: Rack
+) -> None:
+    from distributed.security import Security
+
+    from ringmaster.execution.host_process import greet
+
+    control = write_control_file(tmp_path / "event", slow(PLAYOFF), 300)
+    run = start(rack, control, "--cluster", "local")
+    await_results(control, 1, run, rack)
+    parts = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
+    listening = [
+        connection.laddr
+        for part in parts
+        for connection in part.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    # a scheduler, two workers, and a server of HTTP for each
+    assert len(listening) == 6
+    assert {place.ip for place in listening} == {"127.0.0.1"}
+    for place in listening:
+        for scheme, security in (("tcp", Security()), ("tls", Security.temporary())):
+            with pytest.raises((OSError, TimeoutError)):
+                asyncio.run(greet(f"{scheme}://127.0.0.1:{place.port}", security, 2.0))
+    run.terminate()
+    run.communicate()
+    assert psutil.wait_procs(parts[1:], timeout=LONG)[1] == []
 
 
 #: Commands of Slurm on one machine, where a job is a process.
 SLURM = {
     "sbatch": """#!/bin/sh
-for last; do :; done
-cp "$last" {folder}/job.$$.sh
+cat > {folder}/job.$$.sh
 setsid sh {folder}/job.$$.sh > {folder}/job.$$.log 2>&1 < /dev/null &
-echo "Submitted batch job $!"
+echo $! >> {folder}/jobs
+echo $!
 """,
     "scancel": """#!/bin/sh
 for id; do kill -TERM -- -$id; done
 """,
-    "squeue": "#!/bin/sh\nexit 0\n",
+    "squeue": """#!/bin/sh
+for id in $(cat {folder}/jobs); do grep -q . /proc/$id/cmdline && echo "$id R"; done
+exit 0
+""",
 }
 
 
 def test_slurm_jobs_are_submitted_and_cancelled(
     tmp_path: Path, rack: Rack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package("dask_jobqueue")
     folder = tmp_path / "slurm"
     folder.mkdir()
     for name, text in SLURM.items():
@@ -203,7 +241,6 @@ def test_slurm_jobs_are_submitted_and_cancelled(
 
 
 def test_machines_are_reached_by_ssh(tmp_path: Path, rack: Rack) -> None:
-    package("asyncssh")
     server = shutil.which("sshd", path="/usr/sbin:/usr/bin")
     if server is None or os.geteuid() != 0:
         missing("sshd as root (Debian: apt-get install openssh-server)")
@@ -229,14 +266,21 @@ def test_machines_are_reached_by_ssh(tmp_path: Path, rack: Rack) -> None:
         assert daemon.stderr is not None
         assert "listening" in daemon.stderr.readline()
         control = write_control_file(tmp_path / "event", PLAYOFF, 30)
+        python = tmp_path / "python"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH={REPOSITORY} exec {sys.executable} "$@"\n')
+        python.chmod(0o755)
         with_setting(
             control,
-            f"cluster = Cluster.ssh(['127.0.0.1'], games=2, username='root', port={port}, "
-            f"key_file='{tmp_path}/user_key', known_hosts='{tmp_path}/known', "
-            f"python='{sys.executable}')",
+            "cluster = Cluster.ssh(['127.0.0.1', '127.0.0.2'], games=2, username='root', "
+            f"port={port}, key_file='{tmp_path}/user_key', known_hosts='{tmp_path}/known', "
+            f"python='{python}')",
         )
         run = ringmaster(control, rack)
         daemon.terminate()
+    # the second host is down: the run plays on the first
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("warning: host 127.0.0.2 is down: ssh: connect to host 127.0.0.2 port ")
+    run.stderr = ""
     check_complete(control, run, rack)
 
 

@@ -2,21 +2,82 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from ringmaster.execution.executor import JobEnd
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.player_checks import FirstTests
+from ringmaster.model.jobs import CheckJob, Job
+from ringmaster.model.results import CheckResult
+from ringmaster.player_checks import FirstTests, check_players
 from ringmaster.storage.store import Store
-from tests.program import ENGINES, engine_pids, living_engines, ringmaster, write_control_file
+from tests.execution.inline import InlineExecutor
+from tests.program import (
+    ENGINES,
+    PLAYOFF,
+    engine_pids,
+    living_engines,
+    ringmaster,
+    write_control_file,
+)
 
 pytestmark = pytest.mark.process
 
 CAREFUL = ENGINES / "careful_uci.py"
 SCORED = ENGINES / "scored.py"
+
+
+class HostsLater(InlineExecutor):
+    """An executor whose hosts join after a while; one is refused."""
+
+    waits = 0
+
+    def in_progress(self) -> Sequence[Job]:
+        return super().in_progress() if self.waits > 3 else []
+
+    def notices(self) -> list[tuple[str, bool]]:
+        return [("host one is not used: it has no ringmaster", True)] if self.waits == 1 else []
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
+        self.waits += 1
+        return super().wait(timeout, wake) if self.waits > 5 else []
+
+
+class Checks:
+    """Work that finds no fault."""
+
+    def run(self, job: Job) -> CheckResult:
+        assert isinstance(job, CheckJob)
+        return CheckResult(job.id, job.player.code)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def test_no_engine_is_called_silent_before_a_host_has_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a quarter of a minute passes at each look
+    clock = SimpleNamespace(monotonic=itertools.count(0, 15).__next__)
+    monkeypatch.setattr("ringmaster.player_checks.time", clock)
+    loaded = LoadedCompetition(write_control_file(tmp_path / "event", PLAYOFF, 2))
+    executor = HostsLater(Checks())
+    reported: list[tuple[int, str, bool]] = []
+    check_players(
+        loaded,
+        executor,
+        lambda notices: reported.extend((executor.waits, *notice) for notice in notices),
+        thorough=False,
+    )
+    assert reported[0] == (1, "host one is not used: it has no ringmaster", True)
+    assert {waits for waits, text, _ in reported if "its check has taken" in text} == {5}
+
 
 DUEL = """
 competition_type = "playoff"

@@ -214,7 +214,7 @@ def test_option_is_refused_for_other_verbs(capsys: pytest.CaptureFixture[str]) -
         (["simulate", "--optimum", "left"], "0.3"),
         (["simulate", "-j", "many"], "4"),
         (["run", "-g", "-1"], "100"),
-        (["run", "--cluster", "node1"], "tcp://node1:8786"),
+        (["run", "--cluster", "node1"], "tls://node1:8786"),
         (["plan", "--seconds-per-game", "nan"], "1.5"),
         (["positions", "--per-game", "none"], "10"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
@@ -14,6 +15,11 @@ from ringmaster.model.results import CheckResult
 from ringmaster.player_checks import check_players
 from ringmaster.reporting.tables import as_data, render_check
 from ringmaster.reporting.text import sanitise
+
+
+def _report(notices: Iterable[tuple[str, bool]]) -> None:
+    for line, _ in notices:
+        note(line)
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -47,7 +53,7 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
         print_programs(loaded)
     executor = executor_of()
     try:
-        results = check_players(loaded, executor, note, thorough=not arguments.quick)
+        results = check_players(loaded, executor, _report, thorough=not arguments.quick)
     finally:
         executor.close()
     failure = loaded.check_failure(results)

@@ -151,6 +151,12 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "run.run",
             notes=f"{KEYS}\n\n{STATUSES}",
         ),
+        Verb(
+            "worker",
+            "play games for a cluster, and join it again if it is lost",
+            "worker.worker",
+            (Argument("ADDRESS", "the scheduler's, such as tls://node1:8786"),),
+        ),
         Verb("stop", "stop a run after its games in progress", "stop.stop"),
         Verb("verify", "play more games of a tune's closing match", "run.verify", notes=KEYS),
         Verb("diff", "list changes of the control file since the last run", "show.diff"),
@@ -317,9 +323,10 @@ OPTIONS: tuple[Option, ...] = (
             {
                 **dict.fromkeys(_PLAYING_OR_CHECK, _AT_A_TIME),
                 **dict.fromkeys(_FORECASTS, f"in the real run, {_AT_A_TIME}"),
+                "worker": "play N games at a time (default: one on each CPU)",
             },
             values.POSITIVE,
-            verbs=(*_PLAYING_OR_CHECK, *_FORECASTS),
+            verbs=(*_PLAYING_OR_CHECK, *_FORECASTS, "worker"),
         ),
         Option(
             "--accept-build PLAYER",
@@ -352,12 +359,35 @@ OPTIONS: tuple[Option, ...] = (
         ),
         Option(
             "--cluster WHERE",
-            "play on a Dask cluster: the scheduler's address (tcp://node1:8786), `local` to start "
+            "play on a Dask cluster: the scheduler's address (tls://node1:8786), `local` to start "
             "one on this machine, or `off`",
             values.CLUSTER,
             verbs=_PLAYING_OR_CHECK,
         ),
+        Option(
+            "--insecure",
+            "allow a scheduler whose connections are not encrypted (tcp://)",
+            verbs=(*_PLAYING_OR_CHECK, "worker"),
+        ),
         Option("--json", "print JSON", verbs=("show", "check", "diff", *_FORECASTS)),
+    ),
+    *_group(
+        ("worker",),
+        Option(
+            "--cpus N",
+            "use N CPUs that no other worker of this machine has claimed (default: share all)",
+            values.POSITIVE,
+        ),
+        Option(
+            "--listen HOST:PORT",
+            "own address, for connections from the scheduler (default: any free port)",
+            values.ENDPOINT,
+        ),
+        Option(
+            "--contact HOST:PORT",
+            "own address as the scheduler sees it: a tunnel's end, say",
+            values.ENDPOINT,
+        ),
     ),
     *_group(
         ("verify",),

@@ -21,7 +21,7 @@ from ringmaster.execution.affinity import plan, usable_cpus
 from ringmaster.execution.executor import ErrorLines, Executor
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.cluster import Cluster, is_encrypted
+from ringmaster.model.cluster import Cluster, check_encrypted
 from ringmaster.reporting.keys import KeyReader
 from ringmaster.reporting.terminal import make_display
 from ringmaster.ringmaster import Ringmaster
@@ -125,11 +125,10 @@ def chosen_cluster(arguments: argparse.Namespace, loaded: LoadedCompetition) -> 
         cluster = declared if is_local else replace(declared or Cluster(), kind="local", options={})
     elif where is not None:
         cluster = replace(declared or Cluster(), kind="address", address=where, options={})
-    if where is not None and is_encrypted(where) and (cluster is None or cluster.tls is None):
-        raise UsageError(
-            f"--cluster {where}: TLS needs certificates; in the control file write "
-            f'cluster = Cluster("{where}", tls_ca="ca.pem", tls_cert="cert.pem", tls_key="key.pem")'
-        )
+    if cluster is not None and cluster.kind == "address":
+        is_allowed = cluster.insecure or arguments.insecure
+        remedy = "insecure=True in Cluster(…)" if where is None else "--insecure"
+        check_encrypted(cluster.address, is_allowed, remedy)
     if cluster is not None and arguments.affinity:
         raise UsageError("--affinity is for this machine; a cluster has `pin` in Cluster(…)")
     return cluster

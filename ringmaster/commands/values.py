@@ -83,7 +83,14 @@ def _read_cluster(text: str) -> str:
     return text
 
 
-CLUSTER = Value(_read_cluster, "tcp://HOST:PORT, tls://HOST:PORT, local or off", "tcp://node1:8786")
+def _read_endpoint(text: str) -> str:
+    if not re.fullmatch(r"\S+:\d{1,5}", text):
+        raise ValueError(text)
+    return text
+
+
+CLUSTER = Value(_read_cluster, "tls://HOST:PORT, tcp://HOST:PORT, local or off", "tls://node1:8786")
+ENDPOINT = Value(_read_endpoint, "HOST:PORT", "0.0.0.0:9000")
 
 
 def by_code(value: Value) -> Callable[[str], dict[str | None, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ringmaster.competitions.setting_types import Choice, flag, optional
 from ringmaster.errors import SettingError, shown
-from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address, is_encrypted
+from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address
 from ringmaster.model.settings import (
     CallOf,
     Context,
@@ -69,29 +69,37 @@ _HOSTS = (
         "multiplied by `nps` over the host's nodes a second.",
     ),
     optional("nps", Float(above=0), "Nodes a second for which the time controls are meant."),
-    optional("tls_ca", FileName(), "Certificate of the authority (PEM)."),
-    optional("tls_cert", FileName(), "Own certificate (PEM)."),
-    optional("tls_key", FileName(), "Own private key (PEM)."),
     Setting(
         "reconnect", Float(above=0), "Seconds to wait for a scheduler that does not answer.", 60.0
+    ),
+    Setting(
+        "wait_for_hosts",
+        Float(above=0),
+        "Seconds without a host that can play, and without a job in a queue, until the run ends.",
+        600.0,
     ),
 )
 
 
+_TLS = {
+    "tls_ca": "Certificate of the authority",
+    "tls_cert": "Own certificate",
+    "tls_key": "Own private key",
+}
+
+
 def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -> CallOf:
     """Return the call that makes a cluster of a kind, with its own arguments first."""
-    names = {setting.name for setting in own} - {"address"}
+    names = {setting.name for setting in own} - {"address", "insecure", *_TLS}
 
     def build(values: dict[str, Any], context: Context) -> Cluster:
         address = values.get("address", "")
         if kind == "address" and not is_address(address):
             message = f"{shown(address)} is not the address of a scheduler"
-            raise SettingError(("address",), message, "an address such as 'tcp://node1:8786'")
-        tls = [values[name] for name in ("tls_ca", "tls_cert", "tls_key")]
+            raise SettingError(("address",), message, "an address such as 'tls://node1:8786'")
+        tls = [values.get(name) for name in _TLS]
         if any(tls) and not all(tls):
             raise SettingError((), "TLS needs all of tls_ca, tls_cert and tls_key")
-        if is_encrypted(address) and not any(tls):
-            raise SettingError((), "an address with TLS needs tls_ca, tls_cert and tls_key")
         calibrate, nps = values["calibrate"], values["nps"]
         if calibrate is not None and nps is None:
             raise SettingError(
@@ -115,8 +123,10 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
             memory=values["game_memory"],
             calibrate=None if calibrate is None else Calibration(calibrate, nps),
             ship=values["ship"],
-            tls=Tls(*tls) if any(tls) else None,
+            tls=Tls(*map(str, tls)) if any(tls) else None,
+            insecure=values.get("insecure", False),
             reconnect=values["reconnect"],
+            wait_for_hosts=values["wait_for_hosts"],
         )
 
     return CallOf(f"Cluster{suffix}", (*own, *_HOSTS), build, positional=positional)
@@ -127,7 +137,19 @@ _PYTHON = optional(
 )
 
 CLUSTER = Choice(
-    _call("", "address", (Setting("address", String(), "The scheduler's address."),), "address"),
+    _call(
+        "",
+        "address",
+        (
+            Setting("address", String(), "The scheduler's address, such as 'tls://node1:8786'."),
+            *(
+                optional(name, FileName(), f"{what} (PEM), by default as Dask is configured.")
+                for name, what in _TLS.items()
+            ),
+            flag("insecure", "Allow unencrypted connections (tcp://): see :doc:`/cluster`."),
+        ),
+        "address",
+    ),
     _call(
         ".local",
         "local",
@@ -163,7 +185,7 @@ CLUSTER = Choice(
             Setting(
                 "hosts",
                 ListOf(String(), minimum=1),
-                "Machines with a worker each; the scheduler runs on the first.",
+                "Machines with a worker each.",
             ),
             optional("username", String(), "Name on those machines."),
             optional("port", Integer(minimum=1, maximum=65535), "Port of SSH."),

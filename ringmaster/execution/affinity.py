@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
@@ -29,6 +30,13 @@ def parse_cpus(text: str) -> list[int]:
             raise ValueError(f"{text[:60]!r} is not a list of CPUs such as 0-3,8")
         cpus.update(range(first, last + 1))
     return sorted(cpus)
+
+
+def own_cpus() -> list[int]:
+    """Return the CPUs of this process; all, on a system that does not keep it to some (macOS)."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def core_of(cpu: int) -> str:
@@ -78,9 +86,9 @@ def _chosen(cpus: str | None) -> list[int]:
     """Return the CPUs of a list as text, or all CPUs of this process.  Raises UsageError."""
     if not hasattr(os, "sched_getaffinity"):
         raise UsageError("this system cannot keep a process to some of the CPUs")
-    allowed = os.sched_getaffinity(0)
+    allowed = own_cpus()
     if cpus is None:
-        return sorted(allowed)
+        return allowed
     try:
         wanted = parse_cpus(cpus)
     except ValueError as error:
@@ -88,7 +96,7 @@ def _chosen(cpus: str | None) -> list[int]:
     missing = [cpu for cpu in wanted if cpu not in allowed]
     if missing:
         raise UsageError(
-            f"--affinity: CPU {missing[0]} cannot be used here; there are {_words(sorted(allowed))}"
+            f"--affinity: CPU {missing[0]} cannot be used here; there are {_words(allowed)}"
         )
     return wanted
 
@@ -101,10 +109,7 @@ def usable_cpus(cpus: str | None = None, *, root: Path = Path("/")) -> int:
 
     Raises UsageError.
     """
-    if cpus is not None or hasattr(os, "sched_getaffinity"):
-        count = len(_chosen(cpus))
-    else:
-        count = os.cpu_count() or 1
+    count = len(own_cpus() if cpus is None else _chosen(cpus))
     return max(1, int(min([count, *_granted(root)])))
 
 
@@ -140,6 +145,32 @@ def pin(cpus: Iterable[int]) -> None:
     """Restrict this process and its children to these CPUs; ignore a CPU that is gone."""
     with suppress(OSError):
         os.sched_setaffinity(0, set(cpus))
+
+
+def claim(count: int) -> list[socket.socket]:
+    """Restrict this process to some of its CPUs, whole cores first, that no other has claimed.
+
+    A claim is the name of a socket, which one process has at a time; keep the sockets.  Two jobs
+    of a batch system may share a node and all of its CPUs.  There may be fewer CPUs than wanted;
+    raises UsageError if none is left.
+    """
+    cpus: list[int] = []
+    claims: list[socket.socket] = []
+    for cpu in sorted(_chosen(None), key=lambda cpu: (core_of(cpu), cpu)):
+        name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            name.bind(f"\0ringmaster-cpu-{cpu}")
+        except OSError:
+            name.close()
+            continue
+        claims.append(name)
+        cpus.append(cpu)
+        if len(cpus) == count:
+            break
+    if not cpus:
+        raise UsageError("other hosts have claimed all CPUs of this machine")
+    pin(cpus)
+    return claims
 
 
 def _words(cpus: list[int]) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import platform
 import statistics
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import shipping
-from ringmaster.execution.dask_link import DaskLink, Prepared
+from ringmaster.execution.dask_link import DaskLink, Prepared, Upkeep
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
 from ringmaster.model.builds import files_of
 from ringmaster.model.cluster import Cluster, Host
@@ -18,6 +20,8 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
 from ringmaster.model.players import GameName, Player, threads_of
 from ringmaster.model.results import FAULTS, TIME_LOSSES, CheckResult, GameResult, JobResult
 
+#: The version of Python on this machine.
+HERE = platform.python_version()
 #: Shorter jobs share a task that takes so many seconds; longer ones have a task each.
 TASK_SECONDS = 0.25
 #: Jobs of one task, at most.
@@ -28,8 +32,12 @@ AHEAD_SECONDS = 0.5
 _WEIGHT = 0.3
 #: Answers of a host before jobs wait at it.
 _FEW = 3
-#: Failures of the network while a host is prepared, before it is not used.
-_MOST_CUTS = 3
+#: Failures of the network while a host is prepared, before that is reported.
+_MANY_CUTS = 3
+#: The last texts about hosts that the run could not start.
+_LAST_TROUBLES = 10
+#: Games are sent to a host that has time for so many mean ones before it leaves.
+_TIME = 1.5
 #: The chance, over all hosts of a run, that a healthy host is taken for a bad one at a fault.
 CHANCE = 1e-4
 #: Faults of engines below which no host is judged.
@@ -47,6 +55,7 @@ class ClusterHost:
     speed  as in `model.cluster.Host`
     files  how many of the run's files it has
     cuts   how often the network failed while it was prepared
+    leaves  when it leaves (monotonic), None for never
     """
 
     def __init__(self, address: str, id: str) -> None:
@@ -64,6 +73,7 @@ class ClusterHost:
         self.speed: float | None = None
         self.files = 0
         self.cuts = 0
+        self.leaves: float | None = None
 
     def together(self) -> int:
         """Return how many jobs its next task should have: together they end as the last does."""
@@ -73,6 +83,10 @@ class ClusterHost:
     def ahead(self) -> int:
         """Return how many jobs may wait at the host beyond its slots."""
         return self._in(AHEAD_SECONDS) if self._paces >= _FEW else 0
+
+    def has_time(self) -> bool:
+        """Return whether a game would end before the host leaves."""
+        return self.leaves is None or (self.pace or 0) * _TIME < self.leaves - time.monotonic()
 
     def _in(self, seconds: float) -> int:
         """Return how many jobs the host does in a time, at most TASK_JOBS."""
@@ -153,6 +167,13 @@ class Hosts:
         #: Texts about hosts that are not used.
         self.refusals: dict[str, None] = {}
         self._waits = False
+        #: Hosts that the run itself starts.
+        self._wanted = len(cluster.options.get("hosts", ())) or cluster.options.get("jobs", 0)
+        self._patience = cluster.wait_for_hosts
+        #: Since when there is no host (monotonic).
+        self._alone: float | None = None
+        self._queued = 0
+        self._troubles: deque[str] = deque(maxlen=_LAST_TROUBLES)
         self._health = Health()
         #: The SHA-256 that each file must have, and where it has it.
         self._expected = {name: (sum, "in this competition") for name, sum in builds.items()}
@@ -171,7 +192,8 @@ class Hosts:
 
     def ready(self) -> list[ClusterHost]:
         """Return the hosts that get jobs."""
-        return [host for host in self._by_address.values() if host.state == "ready"]
+        hosts = self._by_address.values()
+        return [host for host in hosts if host.state == "ready" and host.has_time()]
 
     # joining and leaving
 
@@ -179,7 +201,8 @@ class Hosts:
         """Compare the cluster's workers with the known ones; return hosts that have left."""
         if not found and not self._by_address and not self._waits:
             self._waits = True
-            self.notices.append(("the cluster has no workers yet; waiting for them", False))
+            text = f"no host has joined yet; the run waits {self._patience:g} s for one"
+            self.notices.append((text, False))
         gone = [h for h in self._by_address.values() if found.get(h.address) != h.id]
         for host in gone:
             del self._by_address[host.address]
@@ -193,7 +216,30 @@ class Hosts:
             if host.state == "new":
                 host.state = "preparing"
                 self._link.prepare(address, id, self.orders)
+        self._wait()
         return gone
+
+    def _wait(self) -> None:
+        """End the run when there has been no host for too long, and none is in a queue."""
+        now = time.monotonic()
+        if self._usable() or self._queued:
+            self._alone = None
+        elif self._alone is None:
+            self._alone = now
+        if self._alone is not None and now - self._alone >= self._patience:
+            text = f"no host that can play has been there for {self._patience:g} s"
+            safe = "what was recorded is safe: run it again to resume"
+            reasons = [*self._troubles, *self.refusals]
+            self.failure = ExecutorError("\n".join([f"{text}; {safe}", *reasons]))
+
+    def take_upkeep(self, news: Upkeep) -> None:
+        """Report what became of the hosts that the run has started."""
+        if news.queued is not None:
+            self._queued = news.queued
+        if news.text:
+            self.notices.append((news.text, news.is_warning))
+            if news.is_warning:
+                self._troubles.append(news.text)
 
     def doubt(self) -> None:
         """Use no host until the scheduler, which was lost, lists it again."""
@@ -216,14 +262,20 @@ class Hosts:
         if host is None or host.id != news.id or host.state == "out":
             return
         host.cuts += news.is_cut
-        if news.is_cut and host.cuts < _MOST_CUTS:
+        if news.is_cut:
             host.state = "new"
+            if host.cuts == _MANY_CUTS:
+                text = f"host {host.name} does not answer ({facts.refusal}); trying again"
+                self.notices.append((text, True))
             return
+        if facts.lasts is not None:
+            host.leaves = time.monotonic() + facts.lasts
         if facts.name and host.name == host.address:
             self._name(host, facts.name)
         refusal = facts.refusal or self._difference(facts)
-        machines = [other.machine for other in self._usable() if other is not host]
-        if not refusal and self.orders.pin and facts.name in machines:
+        others = [other for other in self._usable() if other is not host]
+        shares_cpus = not facts.has_own_cpus and facts.name in [h.machine for h in others]
+        if not refusal and self.orders.pin and shares_cpus:
             refusal = f"pin needs one worker a machine, and {facts.name} has another"
         if not refusal and facts.missing:
             refusal = f"it did not keep {counted(len(facts.missing), 'shipped file')}"
@@ -278,6 +330,9 @@ class Hosts:
             words += f" on {counted(facts.cores, 'core')}, which games share"
         programs = [f"{name} {sum[:12]}" for name, sum in facts.builds.items()]
         self.notices.append(("; ".join([words, *programs]), False))
+        if facts.python.rpartition(".")[0] != HERE.rpartition(".")[0]:
+            text = f"has Python {facts.python}, and this machine {HERE}: Dask supports no such mix"
+            self.notices.append((f"host {host.name} {text}; install one version", True))
         needed = facts.slots * self._threads
         if needed > facts.cpus:
             text = f"its games need {needed} CPUs: engines lose time and strength there"
@@ -326,7 +381,7 @@ class Hosts:
         text = f"host {host.name} {verb}: {reason}"
         self.refusals[text] = None
         self.notices.append((text, True))
-        if self._by_address and not self._usable():
+        if len(self._by_address) >= max(1, self._wanted) and not self._usable():
             self.failure = ExecutorError("\n".join(["no host can play:", *self.refusals]))
 
     # speed

@@ -16,13 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 import ringmaster
-from ringmaster.errors import ExecutorError
+from ringmaster.errors import ExecutorError, StoreUnwritable
 from ringmaster.execution import shipping
 from ringmaster.execution.cluster_hosts import ClusterHost, Hosts, placed
 from ringmaster.execution.dask_link import (
@@ -32,6 +31,7 @@ from ringmaster.execution.dask_link import (
     Prepared,
     Silence,
     Unanswered,
+    Upkeep,
     Workers,
 )
 from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, encode
@@ -39,6 +39,7 @@ from ringmaster.execution.executor import Executor, JobEnd
 from ringmaster.execution.local import milliseconds
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Job
+from ringmaster.model.output_files import make_folder, replacing
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, JobResult
 
@@ -159,6 +160,12 @@ class DaskExecutor(Executor):
     def programs(self) -> Mapping[str, str]:
         return self._hosts.programs()
 
+    def in_progress(self) -> Sequence[Job]:
+        """Return the jobs that hosts have (see `Executor.in_progress`)."""
+        waiting = set(self._pending)
+        sent = [job for number, job in self._jobs.items() if number not in waiting]
+        return sent[: self.slots]
+
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         if self._closed or (timeout is None and not wake and not self._jobs):
             return []
@@ -266,6 +273,8 @@ class DaskExecutor(Executor):
                         self._take_loss(key, "it has left", told=True)
             case Prepared():
                 self._hosts.take_prepared(news)
+            case Upkeep():
+                self._hosts.take_upkeep(news)
             case Silence(seconds, detail):
                 self._failure = ExecutorError(
                     f"the cluster's scheduler has not answered for {seconds:.0f} s ({detail}); "
@@ -309,9 +318,10 @@ class DaskExecutor(Executor):
             left.remove(outcome.number)
             job = self._job(outcome.number)
             if outcome.transcript is not None and job.transcript is not None:
-                path = Path(job.transcript)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(outcome.transcript)
+                with suppress(OSError, StoreUnwritable):
+                    make_folder(os.path.dirname(job.transcript))
+                    with replacing(job.transcript) as file:
+                        file.write(outcome.transcript)
             if outcome.result is None:
                 self._lose(outcome.number, host, outcome.lost, counts=True)
             else:

@@ -17,7 +17,6 @@ import importlib.util
 import logging
 import os
 import select
-import signal
 import socket
 import tempfile
 import threading
@@ -34,7 +33,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 import ringmaster
 from ringmaster.errors import ExecutorError
-from ringmaster.execution.affinity import core_of, share
+from ringmaster.execution.affinity import core_of, own_cpus, share
 from ringmaster.execution.dask_protocol import (
     RESOURCE,
     Answer,
@@ -49,7 +48,7 @@ from ringmaster.execution.local import LocalExecutor
 from ringmaster.execution.shipping import Cache, ShippedFile
 from ringmaster.model.builds import FileSum, files_of, sum_of
 
-_LOG = logging.getLogger("distributed.worker")
+_LOG = logging.getLogger("ringmaster")
 
 #: Seconds without a game after which a host ends its engines, and forgets the run.
 IDLE, FORGET = 60.0, 600.0
@@ -63,10 +62,18 @@ def _plugin_name(run: str) -> str:
     return f"ringmaster-{run}"
 
 
-def dask_setup(worker: Worker) -> None:
-    """Leave Ctrl-C in a terminal to the ringmaster; Dask calls it in workers that are told to
-    load this module, those of `Cluster.local`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+class Machine:
+    """Facts about this process that only `host_process` knows.
+
+    claims  on CPUs that no other host of the machine uses
+    leaves  when it leaves (monotonic), None for never
+    """
+
+    claims: Sequence[socket.socket] = ()
+    leaves: float | None = None
+
+
+MACHINE = Machine()
 
 
 async def prepare(assignment: bytes, dask_worker: Worker | None = None) -> bytes:
@@ -238,11 +245,13 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         """Take the run's orders; return the facts about this host."""
         self._orders, self._slots = orders, slots
         missing = self._cache.missing(orders.files)
-        allowed = sorted(os.sched_getaffinity(0))
+        allowed = own_cpus()
         cores = len({core_of(cpu) for cpu in allowed})
         refusal = ""
         if slots < 1:
             refusal = "it has less memory than one game may use"
+        elif orders.pin and not hasattr(os, "sched_setaffinity"):
+            refusal = "its system cannot keep a game to some of the CPUs (pin)"
         elif orders.pin and len(allowed) < slots:
             refusal = f"it has {len(allowed)} CPUs, and each of its {slots} games needs its own"
         shipped = {file.path for file in orders.files}
@@ -264,6 +273,8 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             builds=builds,
             missing=tuple(missing),
             refusal=refusal,
+            has_own_cpus=bool(MACHINE.claims),
+            lasts=None if MACHINE.leaves is None else MACHINE.leaves - time.monotonic(),
         )
 
     def receive(self, file: ShippedFile, first: bool, data: bytes, last: bool) -> None:
@@ -392,7 +403,7 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             setup["error_lines"] = self._error_lines.write_fd
             pass_fds = [self._error_lines.write_fd]
         if orders.pin:
-            setup["cpus"] = share(sorted(os.sched_getaffinity(0)), self._slots)
+            setup["cpus"] = share(own_cpus(), self._slots)
         if orders.memory is not None:
             setup["memory"] = orders.memory
         self._folder = tempfile.TemporaryDirectory(prefix="ringmaster-")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
 from dataclasses import dataclass
@@ -82,7 +82,22 @@ class Silence:
     detail: str
 
 
-News = Workers | Prepared | Answered | Unanswered | Silence
+@dataclass(frozen=True)
+class Upkeep:
+    """What became of hosts that the run has started, and keeps up.
+
+    text    for the user, or ""
+    queued  jobs that a batch system has not started yet, None if that is not known
+    """
+
+    text: str = ""
+    is_warning: bool = True
+    queued: int | None = None
+
+
+News = Workers | Prepared | Answered | Unanswered | Silence | Upkeep
+#: Starts hosts, and starts them again until it is cancelled; gets a function for its news.
+Keeper = Callable[[Callable[[News], None]], Coroutine[Any, Any, None]]
 
 
 class DaskLink:
@@ -109,14 +124,14 @@ class DaskLink:
         #: Futures that are done and whose answers are to be fetched, by worker.
         self._finished: dict[str, list[Any]] = {}
         self._fetchers: dict[str, asyncio.Task[None]] = {}
-        #: The latest orders for each worker, and who sees to them.
-        self._orders: dict[str, tuple[str, Assignment]] = {}
-        self._preparers: dict[str, asyncio.Task[None]] = {}
+        #: Keeps the order of the orders for each worker.
+        self._preparing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         # imported here: this module is for tests without Dask, too
         from ringmaster.execution import dask_host
 
         self._host = dask_host
         self._watcher = self._start(self._watch())
+        self._keeping: list[asyncio.Task[None]] = []
 
     def fileno(self) -> int:
         """Return a descriptor that is readable when there are news."""
@@ -128,9 +143,13 @@ class DaskLink:
             os.read(self._read_fd, 4096)
         return [self._news.popleft() for _ in range(len(self._news))]
 
+    def keep(self, keepers: Iterable[Keeper]) -> None:
+        """Keep hosts up until the end."""
+        self._start(self._keep(keepers))
+
     def prepare(self, address: str, id: str, orders: Assignment) -> None:
         """Have a worker take orders and files."""
-        self._loop.call_soon_threadsafe(self._prepare_soon, address, id, orders)
+        self._start(self._prepare(address, id, orders))
 
     def send(self, address: str, key: str, run: str, jobs: bytes) -> None:
         """Submit a task for one worker."""
@@ -167,6 +186,8 @@ class DaskLink:
         if self._client.status == "running":
             with suppress(Exception):
                 self._start(self._dismiss(run, patience)).result(patience + 10.0)
+        with suppress(Exception):
+            self._start(self._end_hosts()).result(_PATIENCE)
         self._release()
         for fd in (self._read_fd, self._write_fd):
             os.close(fd)
@@ -181,6 +202,15 @@ class DaskLink:
         self._news.append(news)
         with suppress(OSError):
             os.write(self._write_fd, b"+")
+
+    async def _keep(self, keepers: Iterable[Keeper]) -> None:
+        self._keeping += [asyncio.ensure_future(keep(self._post)) for keep in keepers]
+
+    async def _end_hosts(self) -> None:
+        """End the hosts that the run has started."""
+        for task in self._keeping:
+            task.cancel()
+        await asyncio.gather(*self._keeping, return_exceptions=True)
 
     async def _watch(self) -> None:
         """Report the cluster's workers, and a scheduler that stays away."""
@@ -205,30 +235,21 @@ class DaskLink:
                     return
             await asyncio.sleep(PERIOD + known / _LISTED)
 
-    def _prepare_soon(self, address: str, id: str, orders: Assignment) -> None:
-        self._orders[address] = id, orders
-        if address not in self._preparers:
-            self._preparers[address] = asyncio.ensure_future(self._prepare(address))
-
-    async def _prepare(self, address: str) -> None:
-        """Give a worker its latest orders, then the files that it lacks, one after another."""
-        try:
-            while address in self._orders:
-                id, orders = self._orders.pop(address)
-                is_cut = False
-                try:
+    async def _prepare(self, address: str, id: str, orders: Assignment) -> None:
+        """Give a worker its orders, then the files that it lacks, one after another."""
+        async with self._preparing[address]:
+            is_cut = False
+            try:
+                facts = await self._call(address, orders)
+                if facts.missing and not facts.refusal:
+                    for file in orders.files:
+                        if file.path in facts.missing:
+                            await self._ship(address, orders.run, file)
                     facts = await self._call(address, orders)
-                    if facts.missing and not facts.refusal:
-                        for file in orders.files:
-                            if file.path in facts.missing:
-                                await self._ship(address, orders.run, file)
-                        facts = await self._call(address, orders)
-                except Exception as error:
-                    is_cut = isinstance(error, OSError | TimeoutError)
-                    facts = HostFacts("", refusal=reason_of(error))
-                self._post(Prepared(address, id, len(orders.files), facts, is_cut))
-        finally:
-            del self._preparers[address]
+            except Exception as error:
+                is_cut = isinstance(error, OSError | TimeoutError)
+                facts = HostFacts("", refusal=reason_of(error))
+            self._post(Prepared(address, id, len(orders.files), facts, is_cut))
 
     async def _call(self, address: str, orders: Assignment) -> HostFacts:
         seconds = _PATIENCE + sum(file.size for file in orders.files) / _CHECKED
@@ -311,7 +332,9 @@ class DaskLink:
 
 
 def reason_of(error: BaseException | None) -> str:
-    """Return an error in words."""
+    """Return an error in words, with a remedy where that is known."""
+    if "TLS configuration" in str(error):
+        return "TLS needs certificates; name the files in Dask's configuration (see docs/cluster)"
     if isinstance(error, ModuleNotFoundError) and error.name in ("ringmaster", "msgspec", "psutil"):
         return f"it has no {error.name}: install the same ringmaster on every host"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

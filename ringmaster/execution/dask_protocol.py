@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import msgspec
@@ -51,6 +52,9 @@ class HostFacts(msgspec.Struct, frozen=True):
     builds    SHA-256 of the players' files by name
     missing   paths of the files it needs
     refusal   why it cannot play, or ""
+    python    its version of Python
+    has_own_cpus  whether no other host of the machine uses its CPUs
+    lasts     seconds until it leaves, None for no end
     """
 
     name: str
@@ -60,6 +64,9 @@ class HostFacts(msgspec.Struct, frozen=True):
     builds: dict[str, str] = {}
     missing: tuple[str, ...] = ()
     refusal: str = ""
+    python: str = platform.python_version()
+    has_own_cpus: bool = False
+    lasts: float | None = None
 
 
 class NumberedJob(msgspec.Struct, frozen=True):

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from ringmaster.errors import UsageError
+
 Kind = Literal["address", "local", "slurm", "ssh"]
 
 
@@ -18,6 +20,18 @@ def is_address(text: str) -> bool:
 def is_encrypted(address: str) -> bool:
     """Return whether connections to an address use TLS."""
     return address.startswith(("tls:", "wss:"))
+
+
+def check_encrypted(address: str, insecure: bool, remedy: str) -> None:
+    """Raise UsageError for unencrypted connections that are not allowed expressly.
+
+    remedy  what allows them
+    """
+    if not insecure and not is_encrypted(address):
+        raise UsageError(
+            f"{address} has no encryption: whoever reaches such a scheduler, every user of this "
+            f"machine too, can run programs as you; use tls://, or allow it with {remedy}"
+        )
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -51,7 +65,9 @@ class Cluster(msgspec.Struct, frozen=True):
     pin       whether each game has CPUs of its own
     memory    bytes for the engines of a game, None for no limit
     ship      files and folders that every worker gets
+    insecure  whether the connections to `address` may be unencrypted
     reconnect  seconds to wait for a scheduler that does not answer
+    wait_for_hosts  seconds without a host that can play until the run ends
     """
 
     kind: Kind = "address"
@@ -63,7 +79,9 @@ class Cluster(msgspec.Struct, frozen=True):
     calibrate: Calibration | None = None
     ship: tuple[str, ...] = ()
     tls: Tls | None = None
+    insecure: bool = False
     reconnect: float = 60.0
+    wait_for_hosts: float = 600.0
 
 
 class Host(msgspec.Struct, frozen=True):

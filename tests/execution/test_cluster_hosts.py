@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ringmaster.errors import ExecutorError
 from ringmaster.execution.cluster_hosts import CHANCE, Health
 from ringmaster.execution.dask_executor import DaskExecutor
-from ringmaster.execution.dask_link import Answered, Prepared, Silence, Workers
+from ringmaster.execution.dask_link import Answered, Prepared, Silence, Upkeep, Workers
 from ringmaster.execution.dask_protocol import HostFacts
 from ringmaster.execution.executor import Done, JobEnd, Lost
 from ringmaster.model.cluster import Calibration, Cluster, Host
@@ -414,39 +414,29 @@ def test_run_ends_when_every_host_is_refused(link: FakeLink, make: Make) -> None
         news(executor)
 
 
-@pytest.mark.parametrize(
-    ("reason", "is_cut", "tries"), [("it has no ringmaster", False, 1), ("Timed out", True, 3)]
-)
-def test_worker_that_cannot_be_prepared_is_not_used(
-    link: FakeLink, make: Make, reason: str, is_cut: bool, tries: int
-) -> None:
+def test_worker_that_cannot_be_prepared_is_not_used(link: FakeLink, make: Make) -> None:
     executor = make()
     link.join("tcp://one", 1)
-    (listed,) = link.take()
     link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # never succeeds
-        Prepared("tcp://one", "id of one", 0, HostFacts("", refusal=reason), is_cut)
+        Prepared("tcp://one", "id of one", 0, HostFacts("", refusal="it has no ringmaster"))
     )
-    for _ in range(tries - 1):
-        link.post(listed)
-        news(executor)
-    link.post(listed)
-    with pytest.raises(ExecutorError, match=f"host tcp://one is not used: {reason}"):
+    with pytest.raises(ExecutorError, match="host tcp://one is not used: it has no ringmaster"):
         news(executor)
 
 
-def test_worker_is_prepared_again_after_a_failure_of_the_network(
+def test_worker_is_prepared_again_after_each_failure_of_the_network(
     link: FakeLink, make: Make
 ) -> None:
     executor = make()
     link.join("tcp://one", 1)
     listed = link.take()
-    for _ in range(2):
+    for _ in range(5):
         link.post(*listed)
         link.prepare = lambda *_: link.post(  # type: ignore[method-assign]  # fails for once
             Prepared("tcp://one", "id of one", 0, HostFacts("", refusal="OSError"), True)
         )
         news(executor)
-    assert told(executor) == []
+    assert told(executor) == ["host tcp://one does not answer (OSError); trying again"]
     del link.prepare  # type: ignore[method-assign]
     link.post(*listed)
     news(executor)
@@ -472,6 +462,77 @@ def test_host_with_too_few_cpus_for_its_games_is_warned_of(link: FakeLink, make:
     assert text == (
         "host one has 6 CPUs, but its games need 8 CPUs: engines lose time and strength there"
     )
+
+
+def test_host_with_another_python_is_named(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1, python="3.2.1")
+    news(executor)
+    (text,) = [text for text, is_urgent in executor.notices() if is_urgent]
+    assert text.startswith("host one has Python 3.2.1, and this machine ")
+    assert text.endswith(": Dask supports no such mix; install one version")
+
+
+def test_workers_of_a_machine_with_cpus_of_their_own_may_pin_games(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(Cluster(pin=True))
+    link.join("tcp://one", 1, name="machine", has_own_cpus=True)
+    link.join("tcp://two", 1, name="machine", has_own_cpus=True)
+    news(executor)
+    assert executor.slots == 2
+
+
+def test_host_gets_no_game_that_would_not_end_before_it_leaves(link: FakeLink, make: Make) -> None:
+    executor = make()
+    link.join("tcp://one", 1, lasts=1000.0)
+    link.join("tcp://two", 1)
+    news(executor)
+    for _ in range(2):
+        executor.submit(game(0))
+        executor.submit(game(1))
+        news(executor)
+        for task in list(link.tasks):
+            link.answer(task, seconds=900.0)
+        news(executor)
+    assert executor.slots == 1
+    executor.submit(game(2))
+    news(executor)
+    assert [task.address for task in link.tasks] == ["tcp://two"]
+
+
+def test_run_ends_when_no_host_has_been_there_for_too_long(link: FakeLink, make: Make) -> None:
+    executor = make(Cluster(kind="slurm", options={"jobs": 2}, wait_for_hosts=1e-9))
+    link.post(Upkeep("2 Slurm jobs submitted: 7, 8", False, 2), Workers({}))
+    news(executor)  # they are in the queue
+    link.join("tcp://one", 1)
+    news(executor)
+    link.leave("tcp://one")
+    news(executor)
+    link.post(Upkeep("Slurm job 7 has ended"), Upkeep(queued=0), Workers({}), Workers({}))
+    with pytest.raises(ExecutorError, match=r"no host .* run it again to resume\nSlurm job 7"):
+        news(executor)
+
+
+def test_no_job_is_in_progress_before_a_host_has_joined(link: FakeLink, make: Make) -> None:
+    executor = make()
+    executor.submit(game(0))
+    news(executor)
+    assert executor.in_progress() == []
+    link.join("tcp://one", 1)
+    news(executor)
+    assert executor.in_progress() == executor.running() == [game(0)]
+
+
+def test_run_waits_for_hosts_to_come_while_the_first_is_refused(link: FakeLink, make: Make) -> None:
+    executor = make(Cluster(kind="ssh", options={"hosts": ["one", "two"]}))
+    link.join("tcp://one", 1, refusal="it has no program a")
+    news(executor)
+    link.join("tcp://two", 1)
+    news(executor)
+    executor.submit(game(0))
+    news(executor)
+    assert [task.address for task in link.tasks] == ["tcp://two"]
 
 
 def test_second_worker_of_a_machine_is_not_used_with_pinned_games(

@@ -53,6 +53,24 @@ class Host:
         self.plugin.transition(key, "executing", "released")
 
 
+def test_host_without_affinity_of_cpus_plays_but_cannot_pin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # macOS
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.delattr(os, "sched_setaffinity")
+
+    async def check(host: Host) -> None:
+        orders = Assignment("r", "1", "tests.execution.scripted_work:factory")
+        facts = host.plugin.take(orders, 1, "mac")
+        assert (facts.cpus, facts.refusal) == (os.cpu_count(), "")
+        pinned = host.plugin.take(msgspec.structs.replace(orders, pin=True), 1, "mac")
+        assert pinned.refusal == "its system cannot keep a game to some of the CPUs (pin)"
+        await host.play("t", game(1))
+
+    run(check, 1)
+
+
 def run(test: Callable[[Host], Awaitable[None]], slots: int = 2) -> None:
     """Run a test in an event loop, and end its host."""
 

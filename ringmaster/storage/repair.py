@@ -85,8 +85,7 @@ class _Repair:
         self.new = new
         self.path = path
         self.found = Salvage()
-        #: The numbers of whole results in the old file, in order, and of the state's last one.
-        self.kept: list[int] = []
+        #: The number of the state's last result in the old file.
         self.last = 0
         #: Games whose results are damaged, but not their tickets: number, id, attempt, ticket.
         self.broken: list[tuple[int, str, int, str]] = []
@@ -100,21 +99,21 @@ class _Repair:
             self._copy(table, key)
             if table in ("names", "results"):
                 self._add_hidden(table, key)
-            if table == "results":
-                self._number()
         self._fill_names()
         self.new.execute(
             "UPDATE counts SET void = (SELECT count(*) FROM results WHERE outcome = 'void')"
         )
         self.new.execute("UPDATE counts SET completed = (SELECT count(*) FROM results) - void")
         self._issue_again()
+        results, last = self.new.execute("SELECT count(*), max(seq) FROM results").fetchone()
+        self.found.results = results
+        self.found.lost = max(recorded, last or 0) - results
+        self._number()
         # a result that counts has no issued job
         self.new.execute(
             "DELETE FROM issues WHERE game_id IN (SELECT game_id FROM results WHERE once = -1)"
         )
         self.new.execute("COMMIT")
-        self.found.results = len(self.kept)
-        self.found.lost = max(recorded, max(self.kept, default=0)) - len(self.kept)
         return self.found
 
     def _recorded(self) -> int:
@@ -166,24 +165,29 @@ class _Repair:
 
     def _number(self) -> None:
         """Number the results from 1; a file has no gaps."""
-        query = "SELECT seq FROM results ORDER BY seq"
-        self.kept = [seq for (seq,) in self.new.execute(query)]
-        for number, seq in enumerate(self.kept, 1):
-            if number != seq:
-                self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
+        number = seq = 0
+        query = "SELECT seq FROM results WHERE seq > ? ORDER BY seq LIMIT 1000"
+        while batch := self.new.execute(query, (seq,)).fetchall():
+            for (seq,) in batch:
+                number += 1
+                if number != seq:
+                    self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
 
     def _moved_state(self, row: dict[str, Any]) -> list[Any]:
         """Return the state's row with the number that its last result has now."""
         self.last = row["seq"]
-        before = sum(seq <= row["seq"] for seq in self.kept)
+        query = "SELECT count(*) FROM results WHERE seq <= ?"
+        (before,) = self.new.execute(query, (self.last,)).fetchone()
         self.found.in_state = row["seq"] - before
         return rows.stored("state", (1, before, row["data"]))
 
     def _issue_again(self) -> None:
         """Issue the games of damaged results that the state does not have."""
-        kept = set(self.kept)
+        kept = "SELECT 1 FROM results WHERE seq = ?"
         for number, game_id, attempt, ticket in self.broken:
-            if number in kept or (self.found.state and number <= self.last):
+            if self.found.state and number <= self.last:
+                continue
+            if self.new.execute(kept, (number,)).fetchone():
                 continue
             with suppress(TypeError, ValueError):
                 msgspec.json.decode(ticket, type=dict[str, Any])

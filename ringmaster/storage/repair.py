@@ -97,8 +97,8 @@ class _Repair:
         self.new.execute("BEGIN")
         for table, key in _KEYS.items():
             self._copy(table, key)
-            if table in ("names", "results"):
-                self._add_hidden(table, key)
+            if table == "results":
+                self._add_hidden()
         self._fill_names()
         self.new.execute(
             "UPDATE counts SET void = (SELECT count(*) FROM results WHERE outcome = 'void')"
@@ -149,18 +149,23 @@ class _Repair:
         if table == "state":
             self.found.state = whole == 1
 
-    def _add_hidden(self, table: str, key: str) -> None:
-        """Add whole rows that the trees of the file do not lead to."""
-        columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
-        insertion = rows.insertion(table, "INSERT OR IGNORE").replace("(", f"({key}, ", 1)
-        insertion = insertion.replace("VALUES (", "VALUES (?, ")
+    def _add_hidden(self) -> None:
+        """Add whole names and results that the trees of the file do not lead to."""
+        tables = {}
+        for table in ("names", "results"):
+            columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
+            tables[len(columns)] = table, columns, f"SELECT 1 FROM {table} WHERE {_KEYS[table]} = ?"
         for number, values in leaf_rows(self.path):
-            if len(values) != len(columns):
+            if len(values) not in tables:
                 continue
+            table, columns, query = tables[len(values)]
             named = dict(zip(columns, values, strict=True))
             with suppress(TypeError, ValueError, OverflowError):
+                if self.new.execute(query, (number,)).fetchone():
+                    continue
                 row = rows.stored(table, [named[column] for column in rows.TABLES[table]])
                 if row[-1] == named["checksum"]:
+                    insertion = rows.insertion(table, "INSERT OR IGNORE", key=_KEYS[table])
                     self.new.execute(insertion, (number, *row))
 
     def _number(self) -> None:

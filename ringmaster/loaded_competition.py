@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions import KINDS, competition_class, type_names
-from ringmaster.competitions.competition import Competition, Setup
+from ringmaster.competitions.competition import Competition, Setup, Summary
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.parameter_binding import contradictions
 from ringmaster.conditions import ReportedConditions
@@ -188,10 +188,14 @@ class LoadedCompetition:
         with self.locating_errors():
             return self.competition.setup()
 
-    def warnings(self) -> list[str]:
-        """Return the warnings about the control file as text."""
+    def warnings(self, summary: Summary | None = None) -> list[str]:
+        """Return the warnings about the control file as text.
+
+        summary  the present one, if it is known
+        """
+        summary = summary or self.competition.summary()
         rendered = [str(warning) for warning in self.control_file.warnings]
-        return rendered + [f"warning: {line}" for line in self.competition.summary().warnings]
+        return rendered + [f"warning: {line}" for line in summary.warnings]
 
     def compare(self, store: Store | None) -> Comparison:
         """Return the changes of the control file since the last run."""
@@ -445,14 +449,21 @@ class LoadedCompetition:
         with self.reading_tickets():
             return self.competition.charts(() if store is None else store.history(usage=usage))
 
-    def report_text(self, *, begins: bool = True, columns: int | None = None) -> str:
+    def report_text(
+        self,
+        summary: Summary | None = None,
+        *,
+        begins: bool = True,
+        columns: int | None = None,
+    ) -> str:
         """Return the report.
 
+        summary  the present one, if it is known
         begins   whether the verdict is also under the heading
         columns  of a terminal; None: not for a terminal
         """
         description = self.control_file.values["description"]
-        summary = self.competition.summary()
+        summary = summary or self.competition.summary()
         return render_report(
             Report((*summary.blocks, *self.conditions.blocks(summary))),
             heading=f"{self.competition.type_name}: {self.code}",
@@ -462,15 +473,14 @@ class LoadedCompetition:
             columns=columns,
         )
 
-    def write_report(self) -> None:
+    def write_report(self, summary: Summary | None = None) -> None:
         """Write the report's file; its origin was checked.  Raises StoreUnwritable."""
-        text = self.report_text()
+        text = self.report_text(summary)
         with replacing(self.paths.report) as file:
             file.write(text.encode("utf-8", "replace"))
 
-    def data(self, store: Store | None, in_progress: int) -> dict[str, Any]:
+    def data(self, store: Store | None, in_progress: int, summary: Summary) -> dict[str, Any]:
         """Return the data for `show --json`."""
-        summary = self.competition.summary()
         return {
             "competition": self.code,
             "competition_type": self.competition.type_name,

@@ -43,6 +43,7 @@ _RECENT = timedelta(minutes=20)
 def make_page(
     loaded: LoadedCompetition,
     store: Store | None,
+    summary: Summary | None = None,
     *,
     charts: bool = True,
     most_games: int = MOST_GAMES,
@@ -51,6 +52,7 @@ def make_page(
     """Return the page of a restored competition.
 
     store       None before the first run
+    summary     the present one, if it is known
     charts      whether to draw charts and to make texts for the clipboard, which read all results
     most_games  rows of the table of games
     boards      whether to read game records
@@ -58,7 +60,7 @@ def make_page(
     Raises StoreError.
     """
     competition = loaded.competition
-    summary = competition.summary()
+    summary = summary or competition.summary()
     counts = (0, 0) if store is None else store.counts()
     games = [] if store is None else _games(loaded, store, most_games)
     rows = _with_boards(loaded, store, games) if boards else [_row(game) for game in games]
@@ -93,9 +95,14 @@ def _groups(loaded: LoadedCompetition, store: Store | None) -> list[ChartGroup]:
             gc.enable()
 
 
-def write_page(loaded: LoadedCompetition, store: Store | None, target: Path) -> None:
-    """Write the page of a restored competition to a file.  Raises StoreError."""
-    text = render_page(make_page(loaded, store))
+def write_page(
+    loaded: LoadedCompetition, store: Store | None, target: Path, summary: Summary | None = None
+) -> None:
+    """Write the page of a restored competition to a file.  Raises StoreError.
+
+    summary  the present one, if it is known
+    """
+    text = render_page(make_page(loaded, store, summary))
     with open_output(target) as stream:
         stream.write(text.encode("utf-8", "replace"))
 

@@ -439,7 +439,7 @@ def test_unexpected_error_is_told_with_its_status(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(self: LoadedCompetition, **options: object) -> str:
+    def fail(self: LoadedCompetition, *positional: object, **options: object) -> str:
         raise error
 
     monkeypatch.setattr(LoadedCompetition, "report_text", fail)

@@ -208,7 +208,7 @@ game = "chess"
 def stubborn():
     return Player([{python!r}, "-I", "-S", {engine!r}, "--pid-file", {log!r}, "--escapee",
                    "--ignore-quit", "--ignore-sigterm", "--hang-on", "go:2"],
-                  nodes=1, environ={{"RINGMASTER_RUN": ""}})
+                  nodes=1)
 players = {{"a": stubborn(), "b": stubborn()}}
 openings = Openings("book.epd")
 matchups = [Matchup("a", "b", number_of_games={games})]

@@ -6,6 +6,7 @@ import os
 import random
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -32,7 +33,7 @@ from tests.program import (
     shown,
     write_control_file,
 )
-from tests.recorded import NOW, add, open_store, recorded, ticket, won, write
+from tests.recorded import CHESS, NOW, add, open_store, recorded, ticket, won, write
 
 DAY = 86_400.0
 
@@ -251,6 +252,54 @@ def test_history_with_missing_lines_is_written_anew(
     assert hist.read_text() == "".join(lines)
     (former,) = control.parent.glob("event.hist.*")
     assert "a note of mine" in former.read_text()
+
+
+def test_lines_of_the_history_may_have_another_order_and_stand_between_others(
+    control: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, control, "fsck")
+    hist = control.with_suffix(".hist")
+    lines = hist.read_text().splitlines(keepends=True)
+    hist.write_text("a tree\n" * 9 + "".join(lines[::-1]) + "a note of mine\n" + lines[0])
+    assert "event.hist: complete" in said(capsys, control, "fsck")
+    hist.write_text("".join([*lines[::-1], lines[1]]).replace(lines[0], "a note\n"))
+    assert "event.hist: it lacked 1 line and" in said(capsys, control, "fsck")
+
+
+def test_missing_records_of_games_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = CHESS.replace('game = "chess"', 'game = "chess"\nrecord_files = "single"')
+    games = [(ticket(number=n), won(f"0_{n}")) for n in range(3)]
+    control = recorded(write(tmp_path, source), games)
+    assert "no record of game 0_0 and 2 more" in said(capsys, control, "fsck")
+    control.with_suffix(".games").mkdir()
+    control.with_suffix(".games").joinpath("0_0.pgn").touch()
+    assert "no record of game 0_1 and 1 more" in said(capsys, control, "fsck")
+    for n in (1, 2):
+        control.with_suffix(".games").joinpath(f"0_{n}.pgn").touch()
+    assert "event.games: complete" in said(capsys, control, "fsck")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_memory_of_a_check_does_not_grow_with_the_games(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_damaged: bool
+) -> None:
+    peaks = []
+    for games in (1000, 1000, 11_000):  # the first one imports modules
+        folder = tmp_path / str(len(peaks))
+        folder.mkdir()
+        played = ((ticket(number=n), won(f"0_{n}")) for n in range(games))
+        control = recorded(write(folder), played)
+        said(capsys, control, "fsck")
+        if is_damaged:
+            damage(control, "UPDATE results SET plies = 1 WHERE seq = 2")
+        tracemalloc.start()
+        run([str(control), "fsck"])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < peaks[1] + 500_000
 
 
 @pytest.mark.parametrize("verb", ["report", "export"])

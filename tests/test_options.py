@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
-from ringmaster.commands.command_line import read
+from ringmaster.commands.command_line import make_parser, read
 from ringmaster.commands.options import OPTIONS, Option, Verb, verb_names, verbs
 from ringmaster.errors import UsageError
 
@@ -146,6 +146,15 @@ def test_help_of_a_verb_lists_its_options_only(capsys: pytest.CaptureFixture[str
         for option in OPTIONS:
             listed = re.search(rf"^  {option.names[0]}[ ,\n]", texts[0], re.MULTILINE) is not None
             assert listed == (option.names[0] in known), (name, option.names)
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "2", "-5", "x"])
+def test_terminal_of_any_width_shows_the_help_of_every_verb(
+    columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    for verb in verbs():
+        assert "print this" in " ".join(make_parser(verb).format_help().split())
 
 
 def test_help_of_the_program_fits_a_screen_and_lists_all_verbs_and_no_options(

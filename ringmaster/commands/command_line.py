@@ -239,10 +239,13 @@ def _verbs_of(name: str) -> str:
 
 # Help
 
+#: Columns of a help text on a narrower terminal, as in argparse.
+_LEAST_WIDTH = 11
+
 
 def make_parser(verb: Verb) -> Parser:
     """Return the parser of a verb's arguments and options."""
-    width = shutil.get_terminal_size().columns - 2
+    width = max(_LEAST_WIDTH, shutil.get_terminal_size().columns - 2)
     notes = [
         text if text.startswith(" ") else textwrap.fill(text, width)
         for text in verb.notes.split("\n\n")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from itertools import zip_longest
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
@@ -20,13 +22,17 @@ from ringmaster.errors import (
 )
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.output_files import replacing
+from ringmaster.results.games import RECORD_SUFFIXES
 from ringmaster.storage import copies
-from ringmaster.storage.connect import connect, connect_readonly, translated
+from ringmaster.storage.connect import connect_readonly, translated
 from ringmaster.storage.journal import one_line
 from ringmaster.storage.lock import CompetitionLock
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.repair import Salvage, salvage
 from ringmaster.storage.store import Store
+
+#: Errors of results that were played with other settings.
+_UNREADABLE = (RingmasterError, LookupError, TypeError, ValueError)
 
 
 def backup(arguments: argparse.Namespace) -> int:
@@ -86,21 +92,15 @@ def fsck(arguments: argparse.Namespace) -> int:
     if not paths.has_results:
         raise StoreError(f"there is no status file {status}")
     with CompetitionLock(paths.locked):
-        fault = _fault(status)
-        found = Salvage()
-        if fault is None:
-            say(f"{status.name}: {contents_of(status)}, sound\n")
-        else:
-            say(f"{status.name}: {fault}\n")
-            found = _repair(status)
-        loaded = load(arguments)
-        with closing(Store.open(status)) as store:
-            if fault is not None and not found.state:
+        store, found = _opened(status)
+        with closing(store):
+            loaded = load(arguments)
+            if found is not None and not found.state:
                 _rebuild(loaded, store)
-            lines = _replayed(loaded, store)
             with translated(paths.hist):
-                _check_history(paths, lines)
+                _check_history(loaded, store)
             _check_records(loaded, store)
+    found = found or Salvage()
     gone = found.lost - found.in_state - found.again
     lost = [counted(gone, "result")] if gone > 0 else []
     lost += ["scores of positions"] if "scores" in found.tables else []
@@ -109,18 +109,22 @@ def fsck(arguments: argparse.Namespace) -> int:
     return REPORTED if lost else DONE
 
 
-def _fault(status: Path) -> str | None:
-    """Return the fault of a status file, None for a sound one.
+def _opened(status: Path) -> tuple[Store, Salvage | None]:
+    """Open a status file, repaired if it is damaged; return also what the repair found.
 
-    Raises StoreUnpaired, StoreUnsupported.
+    Raises StoreError.
     """
     try:
-        connect(status).close()
+        store = Store.open(status)
     except (StoreUnpaired, StoreUnsupported):
         raise
     except StoreError as error:
-        return str(error).partition(".  To repair it")[0]
-    return None
+        fault = str(error).partition(".  To repair it")[0]
+        say(f"{status.name}: {fault}\n")
+        found = _repair(status)
+        return Store.open(status), found
+    say(f"{status.name}: {counted(sum(store.counts()), 'recorded result')}, sound\n")
+    return store, None
 
 
 def _repair(status: Path) -> Salvage:
@@ -159,33 +163,46 @@ def _rebuild(loaded: LoadedCompetition, store: Store) -> None:
     with store.transaction() as transaction:
         transaction.save_state(loaded.competition.state())
     say("the state is rebuilt from the results\n")
+
+
+def _replayed(loaded: LoadedCompetition, store: Store) -> Iterator[str]:
+    """Yield the lines of the history.  Raises one of _UNREADABLE if earlier settings made them."""
     loaded.forget_results()
-
-
-def _replayed(loaded: LoadedCompetition, store: Store) -> list[str] | None:
-    """Return the lines of the history, None if earlier settings made them."""
     loaded.prepare()
     loaded.competition.scores = store.scores
-    lines: list[str] = []
-    try:
-        for recorded in store.results():
-            reaction = loaded.competition.record_result(recorded.ticket, recorded.result)
-            lines += [one_line(line) for line in (reaction.line, *reaction.notes) if line]
-    except (RingmasterError, LookupError, TypeError, ValueError):
-        say("the results were played with other settings: the history was not verified\n")
-        return None
-    return lines
+    for recorded in store.results():
+        reaction = loaded.competition.record_result(recorded.ticket, recorded.result)
+        yield from (one_line(line) for line in (reaction.line, *reaction.notes) if line)
 
 
-def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
+def _lacking(lines: Iterable[str], there: Iterable[str]) -> int:
+    """Return the number of lines that are not there as often.
+
+    Needs little memory if both have nearly the same order.
+    """
+    surplus: Counter[str] = Counter()
+    for pair in zip_longest(lines, there):
+        if pair[0] != pair[1]:
+            for line, count in zip(pair, (1, -1), strict=True):
+                if line is not None:
+                    surplus[line] += count
+                    if not surplus[line]:
+                        del surplus[line]
+    return (+surplus).total()
+
+
+def _check_history(loaded: LoadedCompetition, store: Store) -> None:
     """Write the history anew if it lacks lines; the former file is kept."""
-    hist = paths.hist
-    if lines is None:
-        return
-    there = []
-    if hist.is_file():
-        there = hist.read_text(encoding="utf-8", errors="replace").splitlines()
-    missing = (Counter(lines) - Counter(there)).total()
+    hist = loaded.paths.hist
+    with ExitStack() as stack:
+        there: Iterable[str] = ()
+        if hist.is_file():
+            there = stack.enter_context(hist.open(encoding="utf-8", errors="replace"))
+        try:
+            missing = _lacking(_replayed(loaded, store), (line.rstrip("\n") for line in there))
+        except _UNREADABLE:
+            say("the results were played with other settings: the history was not verified\n")
+            return
     if not missing:
         say(f"{hist.name}: complete\n")
         return
@@ -195,7 +212,7 @@ def _check_history(paths: OutputPaths, lines: list[str] | None) -> None:
         hist.rename(kept)
         former = f"; {kept.name} is the former file"
     with replacing(hist) as file:
-        file.write("".join(f"{line}\n" for line in lines).encode())
+        file.writelines(f"{line}\n".encode() for line in _replayed(loaded, store))
     say(f"{hist.name}: it lacked {counted(missing, 'line')} and is written anew{former}\n")
 
 
@@ -205,11 +222,20 @@ def _check_records(loaded: LoadedCompetition, store: Store) -> None:
     values = loaded.control_file.values
     if not values["record_games"] or values["record_files"] == "collected":
         return
-    there = {path.stem for path in loaded.paths.games.glob("*")} | waiting
-    counted_games = (game.result for game in store.games() if game.result.outcome != "void")
-    missing = [result.id for result in counted_games if result.id not in there]
+    files = loaded.paths.games
+    suffixes = RECORD_SUFFIXES[values["game"]]
+    first, missing = "", 0
+    for game in store.games():
+        id = game.result.id
+        names = (f"{id}.{suffix}" for suffix in suffixes)
+        if not (
+            game.result.outcome == "void"
+            or any((files / name).exists() for name in names)
+            or id in waiting
+        ):
+            first, missing = first or id, missing + 1
     if missing:
-        more = "" if len(missing) == 1 else f" and {len(missing) - 1} more"
-        say(f"{loaded.paths.games.name}: no record of game {missing[0]}{more}\n")
+        more = "" if missing == 1 else f" and {missing - 1} more"
+        say(f"{files.name}: no record of game {first}{more}\n")
     else:
-        say(f"{loaded.paths.games.name}: complete\n")
+        say(f"{files.name}: complete\n")

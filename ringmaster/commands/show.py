@@ -29,14 +29,15 @@ def show(arguments: argparse.Namespace) -> int:
         outstanding = [] if store is None else loaded.restore(store, comparison)
         # issued games are in progress only while a run is alive
         in_progress = len(outstanding) if is_locked(loaded.paths.locked) else 0
-        # the summary of a tree may have a million nodes
-        summary = loaded.data(store, in_progress) if arguments.json else {}
-    for warning in loaded.warnings():
+        summary = loaded.competition.summary()
+        # the data of a tree may have a million nodes
+        data = loaded.data(store, in_progress, summary) if arguments.json else {}
+    for warning in loaded.warnings(summary):
         note(warning)
     if arguments.json:
-        say_data({**summary, "changes": changes})
+        say_data({**data, "changes": changes})
     else:
-        say(loaded.report_text(columns=columns()))
+        say(loaded.report_text(summary, columns=columns()))
     return DONE
 
 
@@ -58,8 +59,9 @@ def report(arguments: argparse.Namespace) -> int:
     paths = OutputPaths(arguments.control_file)
     paths.check([paths.report, paths.page])
     with restored(arguments) as (loaded, store):
-        loaded.write_report()
-        write_page(loaded, store, loaded.paths.page)
+        summary = loaded.competition.summary()
+        loaded.write_report(summary)
+        write_page(loaded, store, loaded.paths.page, summary)
     return DONE
 
 

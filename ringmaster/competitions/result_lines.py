@@ -46,6 +46,12 @@ def is_number(value: Any) -> bool:
     return is_real and math.isfinite(value)
 
 
+def unique_names(names: Mapping[str, str]) -> dict[str, str]:
+    """Return names by id, with the id where a name is ambiguous."""
+    uses = Counter(names.values())
+    return {id: name if uses[name] == 1 else f"{name} [{id}]" for id, name in names.items()}
+
+
 def result_line(result: GameResult, codes: tuple[str, str]) -> str:
     """Return a result's line for the display and the history; players in its order."""
     head = f"game {result.game_id}:"

@@ -205,10 +205,10 @@ def added_up(players: tuple[str, str], tallies: Sequence[Tally]) -> Tally:
             for rows in zip(total.by_colour, own.by_colour, strict=True)
         ]
         half = {f"{number}:{pair}": points for pair, points in own.pairs.half.items()}
-        total.pairs = Pairs(
-            [a + b for a, b in zip(total.pairs.counts, own.pairs.counts, strict=True)],
-            {**total.pairs.half, **half},
-        )
+        total.pairs.half.update(half)
+        total.pairs.counts = [
+            a + b for a, b in zip(total.pairs.counts, own.pairs.counts, strict=True)
+        ]
     return total
 
 

@@ -1,10 +1,10 @@
 """One engine as an operating-system process: start, measure, end; and its standard error.
 
-`channel` talks to it.  Killing works at four levels: the engine's process group and its
-known descendants here, `containment.sweep` for processes that have left both, a registration
-with the reaper (which kills the group even when ringmaster itself is killed with SIGKILL),
-and a tag by which the reaper finds the rest.  Sweep and tag need Linux; elsewhere a
-descendant in a session of its own survives.
+`channel` talks to it.  Leftover processes have one guard for each incident: an engine that
+quits or crashes is killed here with its group and its known descendants; processes that have
+left both are killed after their game by `containment.sweep`; engines of a killed worker by the
+reaper.  Sweep and the reaper's tag need Linux; elsewhere a descendant in a session of its own
+survives.
 """
 
 from __future__ import annotations

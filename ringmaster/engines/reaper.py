@@ -7,21 +7,21 @@ a worker registers its engines.  Orderly ends (quit, SIGTERM, waiting) are in `p
 It reads lines of ASCII from its standard input, a pipe whose write end ringmaster and every
 worker hold.  A line is shorter than PIPE_BUF, so each write is atomic:
 
-    + <slot> <pid> <start time>   an engine was started, leader of its own session
+    + <slot> <pid> <start time>   an engine was started, leader of its own group
     - <slot> <pid>                an engine has ended, with its whole group
     ! <slot>                      this slot's worker has died: kill its engines
-    = <marker>                    engines of this run have RINGMASTER_RUN=<marker>
 
-When every writer is gone it kills the engines still registered, then (with a /proc) every
-process of the same user that carries a marker, and exits.  Malformed lines are ignored.
+When every writer is gone it kills the engines still registered, then leftovers, and exits.
+Malformed lines are ignored.
 
-On Linux each worker carries a tag, a resource limit without any effect, which all its
-descendants inherit: it outlasts setsid, a double fork, exec and a cleared environment.  A
-process is a leftover if it has the tag of a worker that is dead.  The reaper kills leftovers
-at its start, after the death of a worker, and at its end.
+The registration answers the kill of a worker by group, on every system.  The tag answers
+processes that left the group, and a reaper that was killed itself; it needs Linux.  Each worker
+carries it, a resource limit without any effect, which all its descendants inherit: it outlasts
+setsid, a double fork, exec and a cleared environment.  A process is a leftover if it has the
+tag of a worker that is dead.  The reaper kills leftovers at its start, after the death of a
+worker, and at its end.
 
-Without /proc (macOS, the BSDs) only the process group can be killed: a grandchild that
-leaves it survives, and a reused process id is not recognised.
+Without /proc (macOS, the BSDs) a reused process id is not recognised.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ import time
 TYPE_CHECKING = False  # the constant of `typing`, which takes long to import
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-MARKER_NAME = "RINGMASTER_RUN"
 
 # RLIMIT_LOCKS, which Linux has ignored since 2.4.25 (getrlimit(2)).  Its soft value is
 # 2**62, then the process namespace's number, then the worker's process id.
@@ -103,7 +101,7 @@ def tag_worker() -> None:
 class Status:
     """Some fields of /proc/<pid>/stat."""
 
-    __slots__ = ("group", "name", "parent", "session", "start", "state")
+    __slots__ = ("group", "name", "start", "state")
 
     def __init__(self, text: bytes) -> None:
         # The second field is the program's name in brackets, which may contain brackets
@@ -112,9 +110,7 @@ class Status:
         self.name = head.partition(b"(")[2]
         fields = tail.split()
         self.state = fields[0]
-        self.parent = int(fields[1])
         self.group = int(fields[2])
-        self.session = int(fields[3])
         self.start = int(fields[19])
 
     def is_alive(self) -> bool:
@@ -140,12 +136,6 @@ def _pids() -> list[int]:
         return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:
         return []
-
-
-def _living() -> dict[int, Status]:
-    """Return every process that is not a zombie; empty without /proc."""
-    statuses = ((pid, read_status(pid)) for pid in _pids())
-    return {pid: s for pid, s in statuses if s is not None and s.is_alive()}
 
 
 def _first_tag() -> int:
@@ -181,44 +171,6 @@ def _leftovers(*, shared: bool) -> list[int]:
     ]
 
 
-def _marked(markers: set[bytes]) -> list[int]:
-    """Return the processes of this user whose environment carries a marker."""
-    wanted = {MARKER_NAME.encode() + b"=" + marker for marker in markers}
-    user = os.geteuid()
-    marked = []
-    for pid in _pids() if wanted else ():
-        try:
-            if os.stat(f"/proc/{pid}").st_uid != user:
-                continue
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                environment = file.read()
-        except OSError:
-            continue
-        if not wanted.isdisjoint(environment.split(b"\0")):
-            marked.append(pid)
-    return marked
-
-
-def _belonging(engines: dict[int, int], living: dict[int, Status]) -> set[int]:
-    """Return the living processes of `engines` (pid: start time).
-
-    They are its group, its session and its descendants.  The number of a group or session
-    is not reused while a member lives, so a leader with another start time means that the
-    engine's group is gone.
-    """
-    roots = {
-        pid for pid, start in engines.items() if pid not in living or living[pid].start == start
-    }
-    family = {pid for pid, s in living.items() if s.group in roots or s.session in roots}
-    family |= roots & living.keys()
-    grown = True
-    while grown:
-        children = {pid for pid, s in living.items() if s.parent in family} - family
-        family |= children
-        grown = bool(children)
-    return family
-
-
 # Killing
 
 
@@ -232,28 +184,25 @@ def kill(pid: int) -> None:
 
 
 def kill_engines(engines: dict[int, int]) -> None:
-    """Kill engines (pid: start time) with their groups, sessions and descendants."""
-    if not engines:
-        return
-    if not os.path.exists("/proc/self/stat"):
-        for pid in engines:
-            try:
-                os.killpg(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
-        return
-    # A child whose parent was just killed has a new parent, so every process that once
-    # belonged to an engine is remembered with its start time.
-    known: dict[int, int] = {}
-    for _ in range(_ROUNDS):
-        living = _living()
-        known.update((pid, living[pid].start) for pid in _belonging(engines, living))
-        left = [pid for pid, start in known.items() if pid in living and living[pid].start == start]
-        if not left:
-            return
-        for pid in left:
-            kill(pid)
-        time.sleep(_PAUSE)
+    """Kill engines (pid: start time) with their groups.
+
+    The number of a group is not reused while a member lives, so a leader with another start
+    time means that the engine's group is gone.
+    """
+    groups = {pid for pid, start in engines.items() if start_time(pid) in (0, start)}
+    for group in groups:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+    if groups:
+        _kill_all(lambda: _members(groups))
+
+
+def _members(groups: set[int]) -> list[int]:
+    """Return the living processes of groups; [] without /proc."""
+    statuses = ((pid, read_status(pid)) for pid in _pids())
+    return [pid for pid, s in statuses if s is not None and s.is_alive() and s.group in groups]
 
 
 def kill_leftovers(*, shared: bool = True) -> int:
@@ -282,19 +231,15 @@ def _kill_all(find: Callable[[], list[int]]) -> int:
 
 
 class Registry:
-    """The registered engines and markers."""
+    """The registered engines, by slot: process ids with start times."""
 
     def __init__(self) -> None:
         self.engines: dict[int, dict[int, int]] = {}
-        self.markers: set[bytes] = set()
 
     def handle(self, line: bytes) -> dict[int, int]:
         """Handle one line; return the engines (pid: start time) to kill now."""
         words = line.split()
         verb = words[0] if words else b""
-        if verb == b"=" and len(words) == 2:
-            self.markers.add(words[1])
-            return {}
         if not all(word.isdigit() for word in words[1:]):
             return {}
         numbers = [int(word) for word in words[1:]]
@@ -328,7 +273,6 @@ def main() -> None:
             if line.startswith(b"!"):
                 kill_leftovers(shared=False)
     kill_engines(registry.everything())
-    _kill_all(lambda: _marked(registry.markers))
     kill_leftovers()
 
 

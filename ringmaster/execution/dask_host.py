@@ -393,8 +393,6 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
     def _make_executor(self) -> LocalExecutor:
         orders = self._orders
         assert orders is not None
-        # Each executor makes its own marker: the reaper of a worker that dies kills by it, and
-        # another worker on the same machine plays on.
         builds = msgspec.to_builtins(self._builds)
         setup = {**orders.setup, "workers": self._slots, "builds": builds}
         pass_fds = []

@@ -12,7 +12,6 @@ the engines that are left.
 from __future__ import annotations
 
 import math
-import os
 import select
 import signal
 import time
@@ -82,8 +81,7 @@ class LocalExecutor(Executor):
 
     work      "package.module:factory"; each worker calls `factory(context)` once
               (see `model.jobs.WorkerContext`) and then `run(job)` for each job
-    setup     JSON data for the factory.  Its "marker" (random if missing) is the value of
-              RINGMASTER_RUN in the environment of this run's engines
+    setup     JSON data for the factory
     reaper    path of the reaper program, or None for no reaper
     pass_fds  descriptors that workers inherit under the same numbers
 
@@ -109,7 +107,6 @@ class LocalExecutor(Executor):
         pass_fds: Sequence[int] = (),
     ) -> None:
         super().__init__()
-        marker = setup.get("marker") or os.urandom(12).hex()
         self._size = slots
         cpus = setup.get("cpus")
         #: Slots for which CPUs are planned, None without a plan.
@@ -129,10 +126,10 @@ class LocalExecutor(Executor):
         self._poll = select.poll()
         self._decode = msgspec.json.Decoder(JobResult).decode
         open_files = raise_file_limit(slots)
-        self._reaper = None if reaper is None else Reaper(reaper, marker)
+        self._reaper = None if reaper is None else Reaper(reaper)
         self._fork_server = ForkServer(
             work,
-            {**setup, "marker": marker},
+            setup,
             self._reaper.fd if self._reaper else None,
             open_files,
             pass_fds,

@@ -280,19 +280,17 @@ class Reaper:
     """The reaper's process (`engines/reaper.py` describes it).
 
     program  path of the program
-    marker   value of RINGMASTER_RUN in the environment of this run's engines
     """
 
-    def __init__(self, program: str, marker: str) -> None:
+    def __init__(self, program: str) -> None:
         if not os.path.isfile(program):
             raise ExecutorError(f"the reaper of engines is not there: {program}")
         self._program = os.path.abspath(program)
-        self._marker = marker
         self._process: subprocess.Popen[bytes] | None = self._boot()
 
     def _boot(self) -> subprocess.Popen[bytes]:
         try:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "-I", "-S", self._program],
                 bufsize=0,
                 stdin=subprocess.PIPE,
@@ -303,14 +301,6 @@ class Reaper:
             )
         except OSError as error:
             raise ExecutorError(f"cannot start the reaper of engines: {error}") from error
-        self._write(process, f"= {self._marker}")
-        return process
-
-    @staticmethod
-    def _write(process: subprocess.Popen[bytes], line: str) -> None:
-        assert process.stdin is not None
-        with suppress(BrokenPipeError):
-            process.stdin.write(line.encode("ascii") + b"\n")
 
     @property
     def fd(self) -> int:
@@ -322,7 +312,9 @@ class Reaper:
     def kill_engines(self, slot: int) -> None:
         """Have the engines of a dead worker killed."""
         if self._process is not None:
-            self._write(self._process, f"! {slot}")
+            assert self._process.stdin is not None
+            with suppress(BrokenPipeError):
+                self._process.stdin.write(f"! {slot}\n".encode("ascii"))
 
     def close(self) -> None:
         """Have every remaining engine killed, once all workers have ended; idempotent."""
@@ -330,7 +322,7 @@ class Reaper:
         if process is None:
             return
         if process.poll() is not None:
-            # It was killed.  Another one looks for the marker.
+            # It was killed.  Another one kills leftovers.
             assert process.stdin is not None
             process.stdin.close()
             process = self._boot()

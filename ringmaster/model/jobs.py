@@ -342,11 +342,11 @@ class WorkerContext:
     control_fd  readable when the job must be abandoned.  Every wait during a job must
                 watch it; nothing may read from it
     reaper_fd   the pipe on which engines are announced to the reaper, or None
-    setup       JSON data of the executor: "marker" (RINGMASTER_RUN of every engine),
-                "workers" (their number), "error_lines" (descriptor for the engines' standard
-                error), "live" (folder for records of games in progress), "builds" (sums of the
-                players' files by path, for `model.builds.Watch`), "cpus" (of each slot),
-                "memory" (bytes of data that a process may have)
+    setup       JSON data of the executor: "workers" (their number), "error_lines"
+                (descriptor for the engines' standard error), "live" (folder for records of
+                games in progress), "builds" (sums of the players' files by path, for
+                `model.builds.Watch`), "cpus" (of each slot), "memory" (bytes of data that a
+                process may have)
     say         shows a message to the user
     """
 

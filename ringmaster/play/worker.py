@@ -60,8 +60,6 @@ class Worker:
     def __init__(self, context: WorkerContext) -> None:
         self._control_fd = context.control_fd
         variables = {}
-        if "marker" in context.setup:
-            variables["RINGMASTER_RUN"] = str(context.setup["marker"])
         if context.setup.get("workers", 1) > 1 or context.slot:
             # As in Gomill, unset without simultaneous games.  The user may have added some.
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)

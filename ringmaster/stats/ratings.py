@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -125,17 +126,16 @@ def bradley_terry(
     spread = _dispersions(players, scores, pairs or {}, theta)
     covariance = None
     if spread is not None:
-        seen = _zeros(players + prior)
+        seen = weight.copy()
         for (i, j), (wins, draws, losses) in played.items():
             one_sided = not draws and not (wins and losses)
-            share = 1.0 if prior and one_sided else spread.get((i, j), 1.0)
-            seen[i][j] = seen[j][i] = share * weight[i][j]
-        matrix = _product(_product(inverse, _laplacian(seen)), inverse)
+            seen[i, j] *= 1.0 if prior and one_sided else spread.get((i, j), 1.0)
+        matrix = _product(_product(inverse, _laplacian(players + prior, seen)), inverse)
         if prior:
             rows = [_centred(row, players)[:players] for row in matrix[:players]]
             matrix = [list(row) for row in zip(*rows, strict=True)]
             matrix = [_centred(row, players) for row in matrix]
-        covariance = tuple(tuple(x * _UNIT**2 for x in row) for row in matrix)
+        covariance = tuple(tuple(float(x) * _UNIT**2 for x in row) for row in matrix)
     origin, level = (None, 0.0) if anchor is None else anchor
     errors = [_error(covariance, i, origin) for i in range(players)]
     shift = level - (0.0 if origin is None else elo[origin])
@@ -143,26 +143,23 @@ def bradley_terry(
     return Ratings(tuple(ratings), covariance, prior)
 
 
-def _fit(players: int, scores: Scores) -> tuple[list[float], Matrix, Matrix]:
+def _fit(players: int, scores: Scores) -> tuple[list[float], Weights, Matrix]:
     """Return the best fit in natural units, each two players' information, and its inverse."""
-    games, points = _zeros(players), [0.0] * players
+    games = {both: sum(counts) for both, counts in scores.items()}
+    points = [0.0] * players
     for (i, j), (wins, draws, losses) in scores.items():
-        games[i][j] += wins + draws + losses
-        games[j][i] += wins + draws + losses
         points[i] += wins + draws / 2
         points[j] += losses + draws / 2
     theta = [0.0] * players
     for _ in range(_STEPS):
-        weight, surplus = _zeros(players), points.copy()
-        for i, row in enumerate(games):
-            for j, count in enumerate(row[:i]):
-                if count:
-                    p, q = _expected(theta[i] - theta[j])
-                    weight[i][j] = weight[j][i] = count * p * q
-                    surplus[i] -= count * p
-                    surplus[j] -= count * q
-        inverse = _pseudo_inverse(_laplacian(weight))
-        step = [_dot(row, surplus) for row in inverse]
+        weight, surplus = {}, points.copy()
+        for (i, j), count in games.items():
+            p, q = _expected(theta[i] - theta[j])
+            weight[i, j] = count * p * q
+            surplus[i] -= count * p
+            surplus[j] -= count * q
+        inverse = _pseudo_inverse(_laplacian(players, weight))
+        step = [float(s) for (s,) in _product(inverse, [[s] for s in surplus])]
         longest = max(map(abs, step))
         shorter = min(1.0, _LONGEST_STEP / longest if longest else 1.0)
         theta = [t + s * shorter for t, s in zip(theta, step, strict=True)]
@@ -187,21 +184,27 @@ def _expected(ahead: float) -> tuple[float, float]:
     return p, q
 
 
-Matrix = list[list[float]]
+#: A number for each two players.
+Weights = dict[tuple[int, int], float]
+#: Rows: lists, or of more than _FEW players an array.
+Matrix = Any
 
 #: Up to this number of players, plain Python inverts in less time than the import of NumPy.
 _FEW = 50
 
 
-def _zeros(n: int) -> Matrix:
-    return [[0.0] * n for _ in range(n)]
+def _laplacian(n: int, weights: Weights) -> Matrix:
+    """Return the diagonal matrix of the row sums of symmetric weights, minus the weights."""
+    laplacian: Matrix = [[0.0] * n for _ in range(n)]
+    for (i, j), weight in weights.items():
+        laplacian[i][j] -= weight
+        laplacian[j][i] -= weight
+        laplacian[i][i] += weight
+        laplacian[j][j] += weight
+    if n > _FEW:
+        import numpy as np  # see _FEW
 
-
-def _laplacian(weight: Matrix) -> Matrix:
-    """Return the diagonal matrix of the row sums of a symmetric matrix, minus the matrix."""
-    laplacian = [[-x for x in row] for row in weight]
-    for i, row in enumerate(weight):
-        laplacian[i][i] += math.fsum(row)
+        return np.array(laplacian)
     return laplacian
 
 
@@ -212,11 +215,10 @@ def _pseudo_inverse(laplacian: Matrix) -> Matrix:
     pivot has to be chosen.
     """
     n = len(laplacian)
-    if n > _FEW:
-        import numpy as np  # see _FEW
+    if not isinstance(laplacian, list):
+        import numpy as np
 
-        inverse: Matrix = (np.linalg.inv(np.array(laplacian) + 1 / n) - 1 / n).tolist()
-        return inverse
+        return np.linalg.inv(laplacian + 1 / n) - 1 / n
     rows = [
         [x + 1 / n for x in row] + [float(i == j) for j in range(n)]
         for i, row in enumerate(laplacian)
@@ -231,6 +233,8 @@ def _pseudo_inverse(laplacian: Matrix) -> Matrix:
 
 
 def _product(one: Matrix, other: Matrix) -> Matrix:
+    if not isinstance(one, list):
+        return one @ other
     columns = [*zip(*other, strict=True)]
     return [[_dot(row, column) for column in columns] for row in one]
 

@@ -91,8 +91,7 @@ class _Repair:
         self.path = path
         self.strange = strange
         self.found = Salvage()
-        #: The numbers of whole results in the old file, in order, and of the state's last one.
-        self.kept: list[int] = []
+        #: The number of the state's last result in the old file.
         self.last = 0
         #: Games whose results are damaged, but not their tickets: number, id, attempt, ticket.
         self.broken: list[tuple[int, str, int, str]] = []
@@ -107,23 +106,23 @@ class _Repair:
                 self.found.tables[table] = 0
             else:
                 self._copy(table, key)
-            if table in ("names", "results"):
-                self._add_hidden(table, key)
             if table == "results":
-                self._number()
+                self._add_hidden()
         self._fill_names()
         self.new.execute(
             "UPDATE counts SET void = (SELECT count(*) FROM results WHERE outcome = 'void')"
         )
         self.new.execute("UPDATE counts SET completed = (SELECT count(*) FROM results) - void")
         self._issue_again()
+        results, last = self.new.execute("SELECT count(*), max(seq) FROM results").fetchone()
+        self.found.results = results
+        self.found.lost = max(recorded, last or 0) - results
+        self._number()
         # a result that counts has no issued job
         self.new.execute(
             "DELETE FROM issues WHERE game_id IN (SELECT game_id FROM results WHERE once = -1)"
         )
         self.new.execute("COMMIT")
-        self.found.results = len(self.kept)
-        self.found.lost = max(recorded, max(self.kept, default=0)) - len(self.kept)
         return self.found
 
     def _recorded(self) -> int:
@@ -161,40 +160,50 @@ class _Repair:
         if table == "state":
             self.found.state = whole == 1
 
-    def _add_hidden(self, table: str, key: str) -> None:
-        """Add whole rows that the trees of the file do not lead to."""
-        columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
-        insertion = rows.insertion(table, "INSERT OR IGNORE").replace("(", f"({key}, ", 1)
-        insertion = insertion.replace("VALUES (", "VALUES (?, ")
+    def _add_hidden(self) -> None:
+        """Add whole names and results that the trees of the file do not lead to."""
+        tables = {}
+        for table in ("names", "results"):
+            columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
+            tables[len(columns)] = table, columns, f"SELECT 1 FROM {table} WHERE {_KEYS[table]} = ?"
         for number, values in leaf_rows(self.path):
-            if len(values) != len(columns):
+            if len(values) not in tables:
                 continue
+            table, columns, query = tables[len(values)]
             named = dict(zip(columns, values, strict=True))
             with suppress(TypeError, ValueError, OverflowError):
+                if self.new.execute(query, (number,)).fetchone():
+                    continue
                 row = rows.stored(table, [named[column] for column in rows.TABLES[table]])
                 if row[-1] == named["checksum"]:
+                    insertion = rows.insertion(table, "INSERT OR IGNORE", key=_KEYS[table])
                     self.new.execute(insertion, (number, *row))
 
     def _number(self) -> None:
         """Number the results from 1; a file has no gaps."""
-        query = "SELECT seq FROM results ORDER BY seq"
-        self.kept = [seq for (seq,) in self.new.execute(query)]
-        for number, seq in enumerate(self.kept, 1):
-            if number != seq:
-                self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
+        number = seq = 0
+        query = "SELECT seq FROM results WHERE seq > ? ORDER BY seq LIMIT 1000"
+        while batch := self.new.execute(query, (seq,)).fetchall():
+            for (seq,) in batch:
+                number += 1
+                if number != seq:
+                    self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
 
     def _moved_state(self, row: dict[str, Any]) -> list[Any]:
         """Return the state's row with the number that its last result has now."""
         self.last = row["seq"]
-        before = sum(seq <= row["seq"] for seq in self.kept)
+        query = "SELECT count(*) FROM results WHERE seq <= ?"
+        (before,) = self.new.execute(query, (self.last,)).fetchone()
         self.found.in_state = row["seq"] - before
         return rows.stored("state", (1, before, row["data"]))
 
     def _issue_again(self) -> None:
         """Issue the games of damaged results that the state does not have."""
-        kept = set(self.kept)
+        kept = "SELECT 1 FROM results WHERE seq = ?"
         for number, game_id, attempt, ticket in self.broken:
-            if number in kept or (self.found.state and number <= self.last):
+            if self.found.state and number <= self.last:
+                continue
+            if self.new.execute(kept, (number,)).fetchone():
                 continue
             with suppress(TypeError, ValueError):
                 msgspec.json.decode(ticket, type=dict[str, Any])

@@ -103,9 +103,9 @@ def stored(table: str, values: Sequence[Any]) -> list[Any]:
 
 
 @cache
-def insertion(table: str, verb: str = "INSERT", clause: str = "") -> str:
-    """Return the statement that stores the values of `stored`."""
-    columns = [*TABLES[table], "checksum"]
+def insertion(table: str, verb: str = "INSERT", clause: str = "", key: str = "") -> str:
+    """Return the statement that stores the values of `stored`, after a key if it is named."""
+    columns = [*filter(None, [key]), *TABLES[table], "checksum"]
     places = ", ".join("?" * len(columns))
     return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({places}) {clause}".rstrip()
 

@@ -22,9 +22,6 @@ LONG = 20.0
 
 linux = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs /proc and pidfd (Linux)")
 
-#: Of the engines of these tests in this process: another one may run them at the same time.
-MARKER = f"run-{os.getpid()}-"
-
 
 class Reaper:
     """The program, with one writer."""
@@ -55,9 +52,9 @@ class Zoo:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
 
-    def engine(self, *, marker: str | None = None, family: bool = False) -> list[int]:
+    def engine(self, *, family: bool = False, tag: bool = False) -> list[int]:
         """Start an engine; returns its process id and that of its child."""
-        process, pids = start_engine(marker=marker, family=family)
+        process, pids = start_engine(family=family, tag=tag)
         self._stack.callback(self._end, process, pids)
         return pids
 
@@ -114,7 +111,7 @@ def test_an_engine_that_ignores_sigterm_is_killed_when_the_last_writer_is_gone(
 
 @linux
 def test_a_grandchild_in_a_session_of_its_own_is_killed_too(reaper: Reaper, zoo: Zoo) -> None:
-    pids = zoo.engine(family=True)
+    pids = zoo.engine(family=True, tag=True)
     assert os.getsid(pids[1]) != os.getsid(pids[0])
     watched = zoo.watch(pids)
     announce(reaper.fd, 0, pids[0])
@@ -124,20 +121,18 @@ def test_a_grandchild_in_a_session_of_its_own_is_killed_too(reaper: Reaper, zoo:
 
 
 @linux
-def test_an_orphan_in_a_session_of_its_own_is_found_by_its_marker(reaper: Reaper, zoo: Zoo) -> None:
-    engine, orphan = zoo.engine(marker=MARKER, family=True)
+def test_an_orphan_in_a_session_of_its_own_is_found_by_its_tag(reaper: Reaper, zoo: Zoo) -> None:
+    engine, orphan = zoo.engine(family=True, tag=True)
     watched = zoo.watch([orphan])
     with Watched([engine]) as dead:
         os.kill(engine, signal.SIGKILL)
         assert dead.alive(LONG) == []
-    reaper.write(f"= {MARKER}\n".encode())
     assert reaper.finish() == b""
     # the kernel may need a moment to end what was killed
     assert watched.alive(LONG) == []
 
 
 OTHERS = {
-    "another marker": f"= {MARKER}\n=\n= \n",
     "a retired engine": "+ 3 {pid} {start}\n- 3 {pid}\n",
     "the number of an earlier engine": "+ 0 {pid} {earlier}\n",
 }
@@ -148,7 +143,7 @@ OTHERS = {
 def test_a_process_that_is_no_engine_of_the_run_any_more_is_left_alone(
     reaper: Reaper, zoo: Zoo, lines: str
 ) -> None:
-    (pid,) = zoo.engine(marker=f"{MARKER}0")
+    (pid,) = zoo.engine(tag=True)
     watched = zoo.watch([pid])
     start = start_time(pid)
     reaper.write(lines.format(pid=pid, start=start, earlier=start - 1).encode())
@@ -160,7 +155,7 @@ def test_a_process_that_is_no_engine_of_the_run_any_more_is_left_alone(
 def test_the_engines_of_a_dead_worker_are_killed_at_once_and_no_others(
     reaper: Reaper, zoo: Zoo
 ) -> None:
-    first, second = zoo.engine(family=True), zoo.engine()
+    first, second = zoo.engine(family=True, tag=True), zoo.engine(tag=True)
     watched_first, watched_second = zoo.watch(first), zoo.watch(second)
     announce(reaper.fd, 1, first[0])
     announce(reaper.fd, 11, second[0])

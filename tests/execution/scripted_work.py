@@ -84,17 +84,16 @@ while True:
 
 
 def start_engine(
-    *, marker: str | None = None, family: bool = False
+    *, family: bool = False, tag: bool = False
 ) -> tuple[subprocess.Popen[bytes], list[int]]:
     """Start a stubborn engine; with `family`, one with a child in a session of
-    its own.  Returns it and the process ids."""
-    environ = {**os.environ, **({reaper.MARKER_NAME: marker} if marker else {})}
+    its own; with `tag`, one that is tagged as a worker.  Returns it and the process ids."""
     process = subprocess.Popen(
         [sys.executable, "-S", "-c", ENGINE, *(["family"] if family else [])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         start_new_session=True,
-        env=environ,
+        preexec_fn=reaper.tag_worker if tag else None,
     )
     assert process.stdout is not None
     return process, [int(word) for word in process.stdout.readline().split()]
@@ -113,6 +112,7 @@ class InProcess(Scripted):
     """
 
     def __init__(self, context: WorkerContext) -> None:
+        reaper.tag_worker()
         self.context = context
         self.engines: list[subprocess.Popen[bytes]] = []
 
@@ -120,9 +120,7 @@ class InProcess(Scripted):
         ticket = job.ticket if isinstance(job, GameJob) else {}
         pids = [os.getpid()]
         if "engine" in ticket:
-            engine, engine_pids = start_engine(
-                marker=self.context.setup["marker"], family=ticket["engine"] == "family"
-            )
+            engine, engine_pids = start_engine(family=ticket["engine"] == "family")
             reaper.announce(self.context.reaper_fd, self.context.slot, engine.pid)
             self.engines.append(engine)
             pids += engine_pids

@@ -180,9 +180,9 @@ def all_work(executor: LocalExecutor) -> bool:
 
 @pytest.mark.process
 def test_the_factory_gets_its_slot_and_the_setup() -> None:
-    executor = LocalExecutor(WORK, 1, setup={"marker": "m1", "folder": "ü"})
+    executor = LocalExecutor(WORK, 1, setup={"pin": 1, "folder": "ü"})
     try:
-        assert detail(executor, do="context") == "0 [('folder', 'ü'), ('marker', 'm1')]"
+        assert detail(executor, do="context") == "0 [('folder', 'ü'), ('pin', 1)]"
     finally:
         executor.close()
 
@@ -602,9 +602,7 @@ def test_a_fork_server_that_is_killed_costs_nothing(make: Maker, fifo: Fifo) -> 
 
 
 @pytest.mark.slow
-def test_engines_are_found_by_their_marker_when_the_reaper_was_killed(
-    make: Maker, fifo: Fifo
-) -> None:
+def test_engines_are_found_by_their_tag_when_the_reaper_was_killed(make: Maker, fifo: Fifo) -> None:
     executor = make(1)
     executor.submit(game(1, do="block", engine="family", tell=fifo.path))
     worker, *engines = fifo.pids(executor)

@@ -420,7 +420,7 @@ def _competition(data: bytes, folder: Path) -> None:
     try:
         loaded.restore(store, loaded.compare(store))
         loaded.report_text()
-        loaded.data(store, 0)
+        loaded.data(store, 0, loaded.competition.summary())
     finally:
         store.close()
 

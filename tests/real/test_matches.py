@@ -43,7 +43,7 @@ def alive(*names: str) -> list[str]:
         try:
             environ = process.environ()
             ours = environ.get("PYTEST_CURRENT_TEST") == os.environ["PYTEST_CURRENT_TEST"]
-            if process.name() in names and "RINGMASTER_RUN" in environ and ours:
+            if process.name() in names and ours:
                 match.append(process.name())
         except psutil.Error:
             continue

@@ -10,6 +10,7 @@ import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_sprt import SprtProgress
+from ringmaster.competitions.result_lines import unique_names
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.errors import counted
 from ringmaster.model.report import (
@@ -52,6 +53,7 @@ class MatchupCourses:
 
     def __init__(self, infos: Iterable[MatchupInfo]) -> None:
         self._infos = {info.id: info for info in infos}
+        self._names = unique_names({id: info.name for id, info in self._infos.items()})
         drawn = self._infos.values() if len(self._infos) <= MOST_COURSES else ()
         self._courses = {info.id: Course(info.players) for info in drawn}
 
@@ -89,7 +91,7 @@ class MatchupCourses:
         )
         yield ChartGroup("Sequential tests", walks, text, "llr")
         pairs = tuple(
-            _pairs_chart(self._name(id), tally.pairs.counts)
+            _pairs_chart(self._names[id], tally.pairs.counts)
             for id, tally in played.items()
             if sum(tally.pairs.counts)
         )
@@ -102,7 +104,7 @@ class MatchupCourses:
         rates = []
         differences = []
         for id, tally in played.items():
-            name = self._name(id)
+            name = self._names[id]
             rate, low, high = _score(tally)
             score = f"{tally.points(0):g}-{tally.points(1):g}"
             text = f"{rate:.1f} %, {score} in {counted(tally.completed, 'game')}"
@@ -120,18 +122,13 @@ class MatchupCourses:
             text += "  Elo needs even games: alternating colours, no handicap."
         return ChartGroup(title, tuple(charts), text, "elo")
 
-    def _name(self, id: str) -> str:
-        name = self._infos[id].name
-        same = [info for info in self._infos.values() if info.name == name]
-        return name if len(same) == 1 else f"{name} [{id}]"
-
     def _course_chart(self, id: str) -> Chart | None:
         """Return the course of the Elo, or of the score where there is no Elo."""
         points = [(tally, tally.estimate()) for tally in self._courses[id].points() if tally.known]
         # intervals of the first tenth of the games would dwarf the rest
         last = points[-1][0].completed if points else 0
         points = [point for point in points if 10 * point[0].completed >= last]
-        name = self._name(id)
+        name = self._names[id]
         known = [(t, e) for t, e in points if math.isfinite(e.low) and math.isfinite(e.high)]
         if len(known) > 1 and self._infos[id].even:
             rows = [(t.completed, e.elo, e.low, e.high) for t, e in known]
@@ -156,7 +153,7 @@ class MatchupCourses:
         low, high = report.bounds
         test = report.test
         return Chart(
-            self._name(id),
+            self._names[id],
             (
                 Level(f"H1: {test.elo1:g} {test.unit}", high, "good"),
                 Level(f"H0: {test.elo0:g} {test.unit}", low, "bad"),

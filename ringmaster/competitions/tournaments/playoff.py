@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, placed, settings_within
@@ -133,13 +134,14 @@ class Playoff(Tournament):
 
     def _full_report(self) -> Report:
         report = super()._full_report()
-        standings = self._standings()
+        standings = self._standings
         if standings is None:
             return report
         return Report((*report.blocks, standings.grid(), *standings.rating_tables()))
 
+    @cached_property
     def _standings(self) -> Standings | None:
-        """Return the standings of three or more players, if all games have the same settings."""
+        """Standings of three or more players, if all games have the same settings."""
         # a player's games against itself are no comparison
         others = [m for m in self.matchups.values() if not m.codes[1].endswith(SECOND_SELF)]
         matchups = [m for m in others if self.tallies[m.id].known]

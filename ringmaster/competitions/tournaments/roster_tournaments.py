@@ -121,7 +121,7 @@ class RosterTournament(Tournament):
 
     def _leader_verdict(self, ranking: Sequence[tuple[int, str]]) -> str:
         """Return the verdict on a ranking of places and players."""
-        standings, progress = self._standings(), self._progress()
+        standings, progress = self._standings, self._progress()
         leaders = [code for place, code in ranking if place == 1]
         second = ranking[1][1]
         return leader_verdict(
@@ -135,6 +135,7 @@ class RosterTournament(Tournament):
             prior=standings.has_prior,
         )
 
+    @cached_property
     def _standings(self) -> Standings:
         challengers = self._entered.get("challengers", ())
         return Standings(
@@ -149,7 +150,7 @@ class RosterTournament(Tournament):
         return Report((self._grid(), *self._live_tables()))
 
     def _full_report(self) -> Report:
-        ratings, matchups = self._standings().rating_tables(), self._tables()
+        ratings, matchups = self._standings.rating_tables(), self._tables()
         return Report((self._grid(), *ratings, *matchups))
 
 
@@ -175,11 +176,11 @@ class AllPlayAll(RosterTournament):
     def _verdict(self) -> str:
         if len(self.matchups) == 1:
             return super()._verdict()
-        ranking = self._standings().ranking()
+        ranking = self._standings.ranking()
         return self._leader_verdict([(rank, self.competitors[i]) for rank, i in ranking])
 
     def _grid(self) -> Table:
-        return self._standings().grid(self._notes())
+        return self._standings.grid(self._notes())
 
 
 #: Name of all opponents together, in a challenger's results.

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from ringmaster.competitions.tally import FaultWatch, base_code, fault_rule, remedies
+from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import GameResult
@@ -165,21 +166,22 @@ class Holds:
         id: str,
         codes: tuple[str, str],
         result: GameResult,
-        matchups: Mapping[str, tuple[str, str]],
+        matchups: Mapping[str, Matchup],
     ) -> str:
         """Update the state after a result.  Return a warning if matchups must wait, else "".
 
         codes     the players in the order of the result
-        matchups  the players of every matchup of the control file, by id
+        matchups  every matchup of the control file, by id
         """
         bases = [base_code(code) for code in codes]
         cause = self.watch.record(result, bases, id)
         cause = cause and f"matchup {id}: {cause}"
         waiting = [id] if cause and id in matchups else []
         player = "" if result.faulty is None else bases[result.faulty]
-        if player in self.watch.stopped():
-            cause = f"player {player}: {fault_rule(self.watch.players[player])}"
-            waiting = [i for i, both in matchups.items() if player in map(base_code, both)]
+        stopped = fault_rule(self.watch.players.get(player, ""))
+        if stopped:
+            cause = f"player {player}: {stopped}"
+            waiting = [i for i, m in matchups.items() if player in map(base_code, m.codes)]
         waiting = [i for i in waiting if i not in self._causes]
         if not waiting:
             return ""

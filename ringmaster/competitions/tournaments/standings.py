@@ -26,6 +26,9 @@ from ringmaster.model.settings import Call, CallOf, Context, Float, Identifier, 
 from ringmaster.stats.elo import EloEstimate, short_probability
 from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
+#: Most players in a table of each against each: nobody reads a wider one.
+MOST_CROSSED = 100
+
 
 class Anchor(msgspec.Struct, frozen=True):
     """A player with a fixed Elo, which sets the scale of all ratings."""
@@ -91,7 +94,7 @@ class Standings:
         self.codes = tuple(codes)
         self.challengers = frozenset(challengers)
         self.anchor = None if anchor is None or anchor.code not in self.codes else anchor
-        place = {code: i for i, code in enumerate(self.codes)}
+        self._place = place = {code: i for i, code in enumerate(self.codes)}
         series: dict[tuple[int, int], list[Tally]] = {}
         for tally in tallies:
             i, j = (place[code] for code in tally.players)
@@ -103,36 +106,44 @@ class Standings:
         }
         #: Points of the first of two players against the second, in both orders.
         self._points: dict[tuple[int, int], float] = {}
+        #: Points and games of each player.
+        self._totals = [(0.0, 0)] * len(self.codes)
         for (i, j), tally in self._tallies.items():
-            self._points[i, j], self._points[j, i] = tally.points(0), tally.points(1)
+            for one, other, player in ((i, j, 0), (j, i, 1)):
+                won = self._points[one, other] = tally.points(player)
+                points, games = self._totals[one]
+                self._totals[one] = points + won, games + tally.known
 
     def against(self, i: int, j: int) -> tuple[float, float]:
         return self._points.get((i, j), 0.0), self._points.get((j, i), 0.0)
 
     def total(self, i: int) -> tuple[float, int]:
-        points = [self.against(i, j) for j in range(len(self.codes)) if j != i]
-        return sum(won for won, _ in points), round(sum(won + lost for won, lost in points))
+        return self._totals[i]
 
     def ranking(self) -> list[tuple[int, int]]:
         """Return rank and number of each player, the best first: see `ranked`."""
-        return ranked([self.total(i) for i in range(len(self.codes))])
+        return ranked(self._totals)
 
     def grid(self, notes: Sequence[str] = ()) -> Table:
-        """Return a cross table, the best player first, with points as "won-lost"."""
+        """Return a cross table, the best player first, with points as "won-lost".
+
+        Of many players it has the totals only.
+        """
         count = len(self.codes)
         wide = len(letters(count - 1))
         rows: list[tuple[Cell, ...]] = []
         order = [i for _, i in self.ranking()]
+        columns = order if count <= MOST_CROSSED else []
         for rank, i in self.ranking():
             points, games = self.total(i)
-            cells = ["" if i == j else "{:g}-{:g}".format(*self.against(i, j)) for j in order]
+            cells = ["" if i == j else "{:g}-{:g}".format(*self.against(i, j)) for j in columns]
             score = f"{points / games:.1%}" if games else ""
             name = f"{letters(i):{wide}} {self.codes[i]}"
             rows.append((rank, name, f"{points:g}", games, score, *cells))
         return Table(
-            headers=("rank", "", "points", "games", "score", *map(letters, order)),
+            headers=("rank", "", "points", "games", "score", *map(letters, columns)),
             rows=tuple(rows),
-            align=(RIGHT, LEFT, *[RIGHT] * (count + 3)),
+            align=(RIGHT, LEFT, *[RIGHT] * (len(columns) + 3)),
             notes=tuple(notes),
         )
 
@@ -152,19 +163,19 @@ class Standings:
         pairs = {both: t.pairs.counts for both, t in known.items() if t.in_pairs}
         anchor = None
         if self.origin is not None:
-            anchor = place[self.codes.index(self.origin.code)], self.origin.elo
+            anchor = place[self._place[self.origin.code]], self.origin.elo
         return bradley_terry(len(self._rated), results, pairs, anchor=anchor)
 
     @property
     def origin(self) -> Anchor | None:
         """The anchor if it has a result."""
         anchor = self.anchor
-        has_result = anchor is not None and self.total(self.codes.index(anchor.code))[1]
+        has_result = anchor is not None and self.total(self._place[anchor.code])[1]
         return anchor if has_result else None
 
     def lead(self, one: str, other: str) -> EloEstimate | None:
         """Return the rating of one player over another, None where one has no result."""
-        i, j = self.codes.index(one), self.codes.index(other)
+        i, j = self._place[one], self._place[other]
         if self._ratings is None or not {i, j} <= set(self._rated):
             return None
         games = self.total(i)[1] + self.total(j)[1]
@@ -203,10 +214,10 @@ class Standings:
     def los_table(self) -> Table | None:
         """Return the likelihood of superiority of each player over each other.
 
-        None for two players, and without errors of the ratings.
+        None for two players and for many, and without errors of the ratings.
         """
         ratings = self._ratings
-        if ratings is None or ratings.covariance is None or len(ratings) < 3:
+        if ratings is None or ratings.covariance is None or not 3 <= len(ratings) <= MOST_CROSSED:
             return None
         order = sorted(range(len(ratings)), key=lambda i: -ratings[i].elo)
         names = [letters(i) for i in self._rated]
@@ -238,7 +249,7 @@ class Standings:
                 code,
                 elo.format(rating.elo),
                 f"{rating.error:.1f}" if math.isfinite(rating.error) else "",
-                "{:g}/{}".format(*self.total(self.codes.index(code))),
+                "{:g}/{}".format(*self.total(self._place[code])),
             )
             for code, rating in ratings.items()
         ]
@@ -312,7 +323,8 @@ def ranked(scores: Sequence[tuple[float, int]]) -> list[tuple[int, int]]:
     """
     shares = [points / games if games else -1.0 for points, games in scores]
     order = sorted(range(len(scores)), key=lambda i: -shares[i])
-    return [(1 + sum(share > shares[i] for share in shares), i) for i in order]
+    first: dict[float, int] = {}
+    return [(first.setdefault(shares[i], place), i) for place, i in enumerate(order, 1)]
 
 
 def _rating_data(code: str, rating: Rating | None) -> dict[str, Any]:
@@ -348,7 +360,7 @@ def _rating_chart(standings: Standings) -> Iterator[ChartGroup]:
 
 def _crosstable(standings: Standings) -> Iterator[ChartGroup]:
     order = [i for _, i in standings.ranking() if standings.total(i)[1]]
-    if len(order) < 3:
+    if not 3 <= len(order) <= MOST_CROSSED:
         return
     codes = standings.codes
     text = "Points of each player (row) against each other (column), the best on top."

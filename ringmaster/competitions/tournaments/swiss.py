@@ -361,7 +361,7 @@ class Swiss(RosterTournament):
         return Report((self._grid(),))
 
     def _full_report(self) -> Report:
-        blocks = [self._grid(), *self._standings().rating_tables()]
+        blocks = [self._grid(), *self._standings.rating_tables()]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
         return Report(tuple(blocks))
 

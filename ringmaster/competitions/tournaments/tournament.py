@@ -5,7 +5,9 @@ The competition types decide which matchups there are.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
@@ -24,7 +26,7 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
-from ringmaster.competitions.result_lines import lost_line, result_line, void_line
+from ringmaster.competitions.result_lines import lost_line, result_line, unique_names, void_line
 from ringmaster.competitions.setting_types import endless_warning
 from ringmaster.competitions.tally import FaultWatch, Tally, base_code, doubts_of, lost_of, void_of
 from ringmaster.competitions.tournaments.game_charts import GameCharts
@@ -177,10 +179,13 @@ class Tournament(Competition):
         return list(jobs.values())
 
     def _contestants(self) -> Iterator[Contestant]:
+        ids: defaultdict[int, list[str]] = defaultdict(list)
+        for matchup in self.matchups.values():
+            for player in matchup.players:
+                ids[id(player)].append(matchup.id)
         for made in self._made.values():
             for _, player in made:
-                ids = [id for id, matchup in self.matchups.items() if player in matchup.players]
-                yield Contestant(player, tuple(ids) if len(made) > 1 else ())
+                yield Contestant(player, tuple(ids[id(player)]) if len(made) > 1 else ())
 
     def _openings_used(self) -> dict[str, dict[str, Any]]:
         if len(self._books) == 1:
@@ -313,6 +318,7 @@ class Tournament(Competition):
     # results and state
 
     def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
+        self.__dict__.pop("_standings", None)
         id = ticket["m"]
         tally = self.tallies[id]
         tally.next = max(tally.next, ticket["i"] + 1)
@@ -320,10 +326,7 @@ class Tournament(Competition):
         void = result.outcome == "void"
         tally.record_result(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
-        matchups = (
-            {id: m.codes for id, m in self.matchups.items()} if void or result.forfeit else {}
-        )
-        warning = self._holds.record_result(id, codes, result, matchups)
+        warning = self._holds.record_result(id, codes, result, self.matchups)
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
         milestone = ""
@@ -369,6 +372,7 @@ class Tournament(Competition):
         self.watch = msgspec.convert(state.get("watch", {}), FaultWatch)
         self._holds = Holds(self.watch)
         self._turns = None
+        self.__dict__.pop("_standings", None)
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)
             self.tallies[id] = tally
@@ -435,9 +439,10 @@ class Tournament(Competition):
 
     def _tables(self) -> Iterator[Table]:
         """Yield a table of each matchup; removed ones with results come last."""
+        headings = self._headings()
         for matchup in self._shown():
             settings = describe_settings(matchup.settings)
-            yield matchup_table(matchup.info(), self._game, self._heading(matchup), settings)
+            yield matchup_table(matchup.info(), self._game, headings[matchup.id], settings)
         for info in self._matchup_infos():
             if info.settings is None and info.tally.completed:
                 missing = f"matchup {info.id} is not in the control file any more"
@@ -453,17 +458,16 @@ class Tournament(Competition):
     def _live_tables(self) -> list[Table]:
         """Return a table with a row for each matchup; of many, only for those with a test."""
         many = len(self.matchups) > _MOST_LIVE
+        headings = self._headings()
         rows = {
-            self._heading(matchup): matchup.info()
+            headings[matchup.id]: matchup.info()
             for matchup in self._shown()
             if not many or matchup.sprt is not None
         }
         return [live_table(rows, self._game)] if rows else []
 
-    def _heading(self, matchup: Matchup) -> str:
-        """Return a matchup's name, with its id where the name is ambiguous."""
-        same = [m for m in self.matchups.values() if m.name == matchup.name]
-        return matchup.name if len(same) == 1 else f"{matchup.name} [{matchup.id}]"
+    def _headings(self) -> dict[str, str]:
+        return unique_names({id: matchup.name for id, matchup in self.matchups.items()})
 
     def _live_report(self) -> Report:
         return Report(tuple(self._live_tables()))
@@ -504,8 +508,9 @@ class Tournament(Competition):
         """Return the players with waiting games."""
         return [code for code in self.watch.stopped() if code not in self._withdrawn]
 
+    @cached_property
     def _standings(self) -> Standings | None:
-        """Return the standings of all players, None where they are meaningless."""
+        """Standings of all players until the next result, None where they are meaningless."""
         return None
 
     def charts(self, history: History) -> list[ChartGroup]:
@@ -519,13 +524,13 @@ class Tournament(Competition):
                 order = orders[ticket["m"]][ticket["b"]]
                 courses.record_result(ticket["m"], order[0], ticket.get("p"), result)
                 games.record_result(order, ticket.get("o", ""), result)
-        standings = standing_charts(self._standings())
+        standings = standing_charts(self._standings)
         # ratings summarise many matchups
         matchups = courses.charts("Matchups", rated=bool(standings))
         return [*standings, *matchups, *games.charts(self.tallies.values())]
 
     def _json_data(self) -> dict[str, Any]:
-        standings = self._standings()
+        standings = self._standings
         return {
             "withdrawn": self._withdrawn,
             "stopped": self._stopped(),

@@ -58,10 +58,10 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2647,
-    "commands": 2394,
+    "": 2655,
+    "commands": 2396,
     "competitions": 17223,
-    "control": 4133,
+    "control": 4077,
     "datasets": 2194,
     "demo": 1388,
     "engines": 3800,
@@ -77,7 +77,7 @@ BUDGET = {
     "reporting": 2617,
     "results": 1308,
     "scaffold": 2676,
-    "server": 593,
+    "server": 605,
     "stats": 917,
     "storage": 3353,
     "tuners": 7631,

@@ -29,7 +29,7 @@ class OutOfBounds(BaseException):
     """The command takes too much; no handler of a control file's exceptions may stop it."""
 
     def __init__(self, bound: str) -> None:
-        super().__init__(f"this takes more than {bound}, the most in safe mode")
+        super().__init__(f"the command takes more than {bound}, the most with --safe")
 
 
 @contextmanager

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 
 import ringmaster
 from ringmaster.commands import command_line
 from ringmaster.commands.console import DONE, INTERNAL, INTERRUPTED, REPORTED, USAGE, complain, note
+from ringmaster.control.safe_bounds import OutOfBounds, bounds
 from ringmaster.errors import ControlFileError, RingmasterError, UsageError
 
 
@@ -27,8 +29,9 @@ def run(argv: Sequence[str]) -> int:
 
         module, name = verb.function.split(".")
         function = getattr(import_module(f"ringmaster.commands.{module}"), name)
-        # a status file may change while it is read; `run` holds the lock, and never reads twice
-        status: int = retry_read(lambda: function(arguments))
+        with bounds() if getattr(arguments, "safe", False) else nullcontext():
+            # a status file may change while it is read; `run` holds the lock, and never reads twice
+            status: int = retry_read(lambda: function(arguments))
         return status
     except UsageError as error:
         complain(str(error))
@@ -38,6 +41,9 @@ def run(argv: Sequence[str]) -> int:
         note(str(error))
         return REPORTED
     except RingmasterError as error:
+        complain(str(error))
+        return REPORTED
+    except OutOfBounds as error:
         complain(str(error))
         return REPORTED
     except KeyboardInterrupt:

@@ -19,6 +19,7 @@ import msgspec
 import ringmaster
 from ringmaster.competitions.competition import Reaction
 from ringmaster.conditions import REFUSED_HOSTS
+from ringmaster.control import safe_bounds
 from ringmaster.control.builds import remedies
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.engines import reaper
@@ -163,6 +164,7 @@ class Ringmaster:
                 if leftovers:
                     processes = counted(leftovers, "process")
                     self._run_log.say(f"killed {processes} that engines of an earlier run had left")
+                safe_bounds.lift()
                 self._executor = self._make_executor()
                 self._control.attach(self._executor, self._run_log.say)
                 try:

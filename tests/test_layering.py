@@ -58,10 +58,10 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2665,
-    "commands": 2497,
+    "": 2673,
+    "commands": 2499,
     "competitions": 17270,
-    "control": 4133,
+    "control": 4077,
     "datasets": 2194,
     "demo": 1388,
     "engines": 3744,
@@ -77,7 +77,7 @@ BUDGET = {
     "reporting": 2617,
     "results": 1313,
     "scaffold": 2676,
-    "server": 599,
+    "server": 611,
     "stats": 921,
     "storage": 3258,
     "tuners": 7631,

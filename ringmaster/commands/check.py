@@ -9,6 +9,7 @@ from typing import Any
 from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
 from ringmaster.commands.loading import compared, print_changes, print_programs
 from ringmaster.commands.run import executor_maker, games_at_a_time
+from ringmaster.control import safe_bounds
 from ringmaster.errors import RingmasterError, StoreChanged
 from ringmaster.execution.affinity import usable_cpus
 from ringmaster.model.results import CheckResult
@@ -51,6 +52,7 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     executor_of = executor_maker(arguments, loaded)
     if arguments.safe:
         print_programs(loaded)
+    safe_bounds.lift()
     executor = executor_of()
     try:
         results = check_players(loaded, executor, _report, thorough=not arguments.quick)

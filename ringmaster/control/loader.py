@@ -13,6 +13,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -23,6 +24,7 @@ from ringmaster.control.calls import NAME as READ_PARAMETERS
 from ringmaster.control.calls import ParameterReader, Recorder, calls_in
 from ringmaster.control.names import NamesInFile, unused_names
 from ringmaster.control.python2 import changed_values, remedy, syntax_remedy
+from ringmaster.control.safe_bounds import OutOfBounds, bounds
 from ringmaster.control.sibling_modules import is_installed, is_module, sibling_imports
 from ringmaster.control.source import (
     PLACE,
@@ -34,6 +36,7 @@ from ringmaster.control.source import (
 )
 from ringmaster.control.source_spans import UNKNOWN, SettingPlaces, literal, path_text
 from ringmaster.errors import (
+    ControlFileError,
     ParameterFileError,
     SafeModeError,
     SettingError,
@@ -65,6 +68,8 @@ OUTPUT_EXTENSIONS = frozenset(
     }
 )
 
+#: Characters of a control file in safe mode.
+MOST_CHARACTERS = 100_000
 
 TableOf = Callable[[str], Sequence[Setting] | None]
 
@@ -166,73 +171,100 @@ def load(
                 such type; of other types only when the file has an unused name
     type_names  every competition type, for the message about an unknown one
     kinds       calls of other competition types: a helper function may mention them
-    safe        evaluate the file within bounds; CPython neither compiles nor runs it
+    safe        evaluate the file within bounds; CPython does not run it
 
     Raises ControlFileError with every independent error.
     """
     code = _competition_code(os.fspath(path))
     source = Source.read(path)
-    caught: list[Diagnostic] = []
-    program = None
-    if safe:  # lark takes time to import
-        from ringmaster.control.safe_evaluation import SafeEvaluator
-        from ringmaster.control.safe_syntax import parse_safely
+    with _within_bounds(source) if safe else nullcontext():
+        caught: list[Diagnostic] = []
+        program = None
+        if safe:  # lark takes time to import
+            from ringmaster.control.safe_evaluation import SafeEvaluator
+            from ringmaster.control.safe_syntax import parse_safely
 
-        tree = parse_safely(source)
-    else:
-        tree, program, caught = _compile(source)
-    competition_type, declared_at = _competition_type(tree, source)
-    table = table_of(competition_type)
-    if table is None:
-        raise source.refusal(
-            declared_at,
-            f"{competition_type!r} is not a competition type",
-            nearest(competition_type, type_names),
-            "competition_type",
+            tree = parse_safely(source)
+        else:
+            tree, program, caught = _compile(source)
+        competition_type, declared_at = _competition_type(tree, source)
+        table = table_of(competition_type)
+        if table is None:
+            raise source.refusal(
+                declared_at,
+                f"{competition_type!r} is not a competition type",
+                nearest(competition_type, type_names),
+                "competition_type",
+            )
+        calls = calls_in(table)
+        namespace = _namespace(source, calls, kinds, caught)
+        if program is None:
+            _run(SafeEvaluator(source, tree, namespace).run, source, namespace)
+        else:
+            source.register()
+            with sibling_imports(tree, source.file.parent):
+                _run(lambda: exec(program, namespace), source, namespace)
+        names = [setting.name for setting in table]
+        text = NamesInFile(tree, source)
+        if namespace.get("game", "go") == "go":
+            caught += changed_values(tree, source, competition_type, modules=not safe)
+
+        def types_with(name: str) -> list[str]:
+            tables = {type_name: table_of(type_name) or () for type_name in type_names}
+            return [each for each, table in tables.items() if name in (s.name for s in table)]
+
+        unused = unused_names(text, source, competition_type, names, calls, types_with)
+        loaded = ControlFile(
+            code=code,
+            competition_type=competition_type,
+            table=table,
+            tree=tree,
+            safe=safe,
+            namespace=namespace,
+            origin=source,
+            warnings=caught + [name for name in unused if name.severity == "warning"],
         )
-    calls = calls_in(table)
-    namespace = _namespace(source, calls, kinds, caught)
-    if program is None:
-        _run(SafeEvaluator(source, tree, namespace).run, source, namespace)
-    else:
-        source.register()
-        with sibling_imports(tree, source.file.parent):
-            _run(lambda: exec(program, namespace), source, namespace)
-    names = [setting.name for setting in table]
-    text = NamesInFile(tree, source)
-    if namespace.get("game", "go") == "go":
-        caught += changed_values(tree, source, competition_type, modules=not safe)
+        context = Context(source.file.parent, doubted=loaded.doubt)
+        if namespace.get("competition_type") != competition_type:
+            context.refuse(
+                ("competition_type",),
+                "a later line changes the competition type",
+                repr(competition_type),
+            )
+        own = set(text.own_variables(table, namespace))
+        given = {name: value for name, value in namespace.items() if name not in own}
+        values = interpret_table(table, given, (), context)
+        faults = [*_repeated_keys(tree, source), *(n for n in unused if n.severity == "error")]
+        if values is None or context.problems or faults:
+            raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *faults])
+        loaded.values = values
+        return loaded
 
-    def types_with(name: str) -> list[str]:
-        tables = {type_name: table_of(type_name) or () for type_name in type_names}
-        return [each for each, table in tables.items() if name in (s.name for s in table)]
 
-    unused = unused_names(text, source, competition_type, names, calls, types_with)
-    loaded = ControlFile(
-        code=code,
-        competition_type=competition_type,
-        table=table,
-        tree=tree,
-        safe=safe,
-        namespace=namespace,
-        origin=source,
-        warnings=caught + [name for name in unused if name.severity == "warning"],
-    )
-    context = Context(source.file.parent, doubted=loaded.doubt)
-    if namespace.get("competition_type") != competition_type:
-        context.refuse(
-            ("competition_type",),
-            "a later line changes the competition type",
-            repr(competition_type),
-        )
-    own = set(text.own_variables(table, namespace))
-    given = {name: value for name, value in namespace.items() if name not in own}
-    values = interpret_table(table, given, (), context)
-    faults = [*_repeated_keys(tree, source), *(n for n in unused if n.severity == "error")]
-    if values is None or context.problems or faults:
-        raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *faults])
-    loaded.values = values
-    return loaded
+@contextmanager
+def _within_bounds(source: Source) -> Iterator[None]:
+    """Bound the block for a file in safe mode, and give its errors their places.
+
+    As in plain mode, CPython's refusal of wrong Python comes before all others.
+    """
+    if len(source.text) > MOST_CHARACTERS:
+        message = f"the file has {len(source.text)} characters; safe mode reads {MOST_CHARACTERS}"
+        raise source.refusal(Span(1, 1, 1, 2), message)
+    try:
+        with bounds():
+            yield
+    except ControlFileError:
+        try:
+            _compile(source)
+        except ControlFileProblems as wrong:
+            # one without a line is about nesting, which the other refusal shows
+            if wrong.diagnostics[0].line is not None:
+                raise wrong from None
+        raise
+    except (RecursionError, OutOfBounds) as error:
+        is_deep = isinstance(error, RecursionError)
+        message = "this is nested too deeply for safe mode" if is_deep else str(error)
+        raise source.refusal(raised_at(error, source) or Span(1, 1, 1, 2), message) from None
 
 
 def _competition_code(path: str) -> str:
@@ -374,7 +406,7 @@ def _run(run: Callable[[], None], source: Source, namespace: Mapping[str, Any]) 
     """Run the file.  Raises ControlFileError."""
     try:
         run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OutOfBounds):
         raise
     except BaseException as error:  # also SystemExit: a control file cannot end the program
         span = raised_at(error, source) or Span(1, 1, 1, 2)

@@ -1,4 +1,4 @@
-"""Evaluate the tree of a control file within bounds; CPython does not compile it.
+"""Evaluate the tree of a control file within bounds; CPython does not run it.
 
 Names, scopes and functions are those of Python.  Functions of the file are evaluated in the
 same way when a competition calls them later.
@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from ringmaster.control.calls import ParameterReader, Recorder
 from ringmaster.control.names import bindings
+from ringmaster.control.safe_bounds import OutOfBounds
 from ringmaster.control.safe_limits import (
     BUILTINS,
     ITEMS,
@@ -32,10 +33,6 @@ from ringmaster.control.source import PLACE, Source
 from ringmaster.errors import SafeModeError
 from ringmaster.model.settings import Call
 
-#: Calls of functions of the file inside each other.
-MOST_CALLS: Final = 50
-#: Named arguments of a call.
-MOST_NAMED: Final = 200
 #: Steps to read a parameter file.
 FILE: Final = 20_000
 _IMPORTS: Final = {f"import {module.__name__}": module for module in MODULES} | {
@@ -113,17 +110,14 @@ class SafeEvaluator:
         self.namespace = namespace
         self.limits = Limits(self.call, MOST_STEPS, {})
         self._source = source
-        self._calls = 0
         self._frozen: dict[int, Any] = {}
 
     def run(self) -> None:
         """Evaluate the file.  An exception has its place in the attribute PLACE."""
         try:
             self._block(self.tree.body, None)
-        except _Leave as left:
-            outside = SafeModeError("this is outside of a function or loop")
-            self._note(outside, left.way)
-            raise outside from None
+        except _Leave:
+            raise SafeModeError("this is outside of a function or loop") from None
         for name, value in self.namespace.items():
             try:
                 self.limits.read(value)
@@ -136,7 +130,6 @@ class SafeEvaluator:
     def call_later(self, function: SafeFunction, args: list[Any], named: dict[str, Any]) -> Any:
         """Return the result of a call by the competition, with new limits."""
         self.limits = Limits(self.call, MOST_CALL_STEPS, self._frozen)
-        self._calls = 0
         result = self._invoke(function, args, named)
         self.limits.read(result)
         return result
@@ -266,7 +259,8 @@ class SafeEvaluator:
         if missing > 0 or (missing < 0 and not stars):
             raise ValueError(f"cannot unpack {len(values)} values (expected {len(parts)})")
         if stars:
-            first, last = stars[0], len(values) - (len(parts) - stars[0] - 1)
+            (first,) = stars
+            last = len(values) - (len(parts) - first - 1)
             values = [*values[:first], values[first:last], *values[last:]]
         for part, value in zip(parts, values, strict=True):
             self._store(part.value if isinstance(part, ast.Starred) else part, value, scope)
@@ -292,11 +286,13 @@ class SafeEvaluator:
             # methods are named like the classes of nodes
             method = getattr(self, f"_{type(node).__name__.lower()}", self._refuse)
             return method(node, scope)
-        except RecursionError:
-            too_deep = SafeModeError("calls are nested too deeply for safe mode")
-            self._note(too_deep, node)
-            raise too_deep from None
-        except Exception as error:
+        except (RecursionError, MemoryError) as error:
+            is_deep = isinstance(error, RecursionError)
+            fault = "calls are nested too deeply" if is_deep else "too much memory"
+            too_much = SafeModeError(f"{fault} for safe mode")
+            self._note(too_much, node)
+            raise too_much from None
+        except (Exception, OutOfBounds) as error:
             self._note(error, node)
             raise
 
@@ -315,6 +311,8 @@ class SafeEvaluator:
         return values
 
     def _constant(self, node: ast.Constant, scope: Scope | None) -> Any:
+        if not isinstance(node.value, str | int | float | None):
+            raise SafeModeError(f"{type(node.value).__name__} is not allowed in safe mode")
         return self.limits.checked(node.value)
 
     def _name(self, node: ast.Name, scope: Scope | None) -> Any:
@@ -472,8 +470,6 @@ class SafeEvaluator:
                 raise TypeError("got multiple values for a keyword argument")
             self.limits.create(len(value))
             named |= value
-            if len(named) > MOST_NAMED:
-                raise SafeModeError(f"more than {MOST_NAMED} named arguments in safe mode")
         if method:
             return self.limits.method(function, method, args, named)
         if isinstance(function, ParameterReader):
@@ -502,9 +498,6 @@ class SafeEvaluator:
         bound.apply_defaults()
         scope = Scope(function.own, function.scope)
         scope.values.update(bound.arguments)
-        self._calls += 1
-        if self._calls > MOST_CALLS:
-            raise SafeModeError(f"more than {MOST_CALLS} calls inside each other in safe mode")
         try:
             if isinstance(function.node, ast.Lambda):
                 return self.value(function.node.body, scope)
@@ -513,8 +506,6 @@ class SafeEvaluator:
             if not isinstance(left.way, ast.Return):
                 raise SafeModeError("this is outside of a loop") from None
             return left.value
-        finally:
-            self._calls -= 1
 
 
 @functools.lru_cache(maxsize=1000)

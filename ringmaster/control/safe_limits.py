@@ -25,8 +25,6 @@ from ringmaster.model.settings import Call
 MOST_STEPS: Final = 200_000
 #: Steps of each later call of one of its functions.
 MOST_CALL_STEPS: Final = 50_000
-#: Items and characters / 16 that are created meanwhile; deleted ones count.
-MOST_ITEMS: Final = 500_000
 MOST_TEXT: Final = 100_000
 MOST_BITS: Final = 4096
 MOST_WIDTH: Final = 1000
@@ -109,7 +107,6 @@ class Limits:
     def __init__(self, call: Callable[..., Any], steps: int, frozen: Mapping[int, Any]) -> None:
         self.call = call
         self._steps = self._left = steps
-        self._room = MOST_ITEMS
         self._frozen = frozen
 
     def spend(self, steps: int) -> None:
@@ -120,10 +117,7 @@ class Limits:
 
     def create(self, items: int) -> None:
         """Count items of a list that will be created.  Raises SafeModeError."""
-        self.spend(1 + items // 16)
-        self._room -= items
-        if self._room < 0:
-            raise SafeModeError("too much memory for safe mode")
+        self.spend(1 + items // 4)
 
     def write(self, characters: int) -> None:
         """Count at most so many characters of a text that will be created."""
@@ -387,6 +381,8 @@ class Limits:
         elif name in _WIDTHS and isinstance(args[0] if args else None, int):
             self.write(max(len(value), args[0]))
         self.create(1 + len(value) // 4)
+        # `strip` searches each character in its argument
+        self.spend(len(value) * sum(len(a) for a in args if isinstance(a, str)) // 4096)
         self.read(args)
         return self.checked(getattr(value, name)(*args, **named))
 

@@ -32,6 +32,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ringmaster.control import safe_bounds
 from ringmaster.errors import RingmasterError, UsageError
 from ringmaster.reporting.page import render_index, render_page
 from ringmaster.server.watched import Watched, changed
@@ -186,6 +187,14 @@ class Site:
         """Send the last changes and end all event streams."""
         await asyncio.gather(*(hub.last_look() for hub in self._hubs.values()))
 
+    def try_pages(self) -> None:
+        """Make each page once within the bounds of safe mode, which threads do not have.
+
+        Raises RingmasterError, OutOfBounds.
+        """
+        for path in self._files().values():
+            Watched(path, self._safe).page()
+
     def _files(self) -> Mapping[str, Path]:
         files = [self._place] if self._place.is_file() else sorted(self._place.glob("*.ctl"))
         return {path.stem: path for path in files if path.is_file()}
@@ -306,6 +315,11 @@ def serve(
         raise UsageError(f"there is no control file or folder {place}")
     if place.is_file():
         OutputPaths(place)  # refuses the name of an output file
+    token = secrets.token_urlsafe(16)
+    site = Site(place, token, control=control, safe=safe)
+    if safe and not until_eof:
+        site.try_pages()
+        safe_bounds.lift()
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -315,8 +329,6 @@ def serve(
     except OSError as error:
         listener.close()
         raise RingmasterError(f"cannot serve on port {port}: {error.strerror}") from error
-    token = secrets.token_urlsafe(16)
-    site = Site(place, token, control=control, safe=safe)
     config = uvicorn.Config(
         site.app(),
         # a run's terminal shows the run

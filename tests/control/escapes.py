@@ -176,6 +176,7 @@ slice(1)
 NotImplemented
 Exception
 x = [0] * 100000; y = [x[:] for i in range(1000)]
+x = "a" * 90000; y = chr(353) * 90000 + "a"\nz = [x.strip(y) for i in range(9)]
 x = {}\nfor i in range(20000): x[(i * (2**61 - 1), 1)] = i
 x = {}\nfor i in range(100000): x[i * (2**61 - 1)] = i
 {*range(10**8)}
@@ -238,7 +239,7 @@ LONG = {
     "long name": "x" * 90000 + " y",
     "long number": "1" * 90000,
     "fields in fields": 'f"' + "{1:" * 50 + "}" * 50 + '"',
-    "fields": "f'{" + 'f"{1}"' * 100 + "}'",
+    "fields": "f'{" + 'f"{().__class__}"' * 100 + "}'",
     "characters": "a" * 200001,
     "words": "[" + "[]," * 30000 + "]",
     "targets": "a," * 30000 + "=1",

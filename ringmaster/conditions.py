@@ -22,6 +22,8 @@ from ringmaster.storage.store import Store
 
 #: Key of the store's note with texts about hosts that are not used.
 REFUSED_HOSTS = "refused hosts"
+#: Key of the store's note with the other runs on the cluster.
+SHARING = "sharing"
 
 _PLAYERS: Final = (
     Column("code", "player", align=LEFT),
@@ -47,6 +49,8 @@ class ReportedConditions:
         self._make_builds = make_builds
         #: Texts about hosts of a cluster that are not used.
         self.refused_hosts: list[str] = []
+        #: How the run shares a cluster, or "".
+        self.sharing = ""
         self._hosts: dict[str, HostTally] = {}
 
     @cached_property
@@ -64,6 +68,7 @@ class ReportedConditions:
         """Read the facts from a store."""
         self._hosts = {tally.name: tally for tally in store.hosts()}
         self.refused_hosts = store.read_value(REFUSED_HOSTS, list[str]) or []
+        self.sharing = store.read_value(SHARING, str) or ""
         self.restore_builds(store)
 
     def facts(self, code: str) -> Build:
@@ -171,7 +176,8 @@ class ReportedConditions:
             source = f"openings of {place}" if place else "openings"
             lines.append(f"{source}: {', '.join(_words(openings)) or 'none'}")
         lines += self._build_lines()
-        texts = [Text(tuple(part)) for part in (lines, self.refused_hosts) if part]
+        sharing = [self.sharing] if self.sharing else []
+        texts = [Text(tuple(part)) for part in (lines, [*self.refused_hosts, *sharing]) if part]
         hosts = [self._host_listing().table()] if self._hosts else []
         return [Listing(_PLAYERS, tuple(players.values())).table(), *texts[:1], *hosts, *texts[1:]]
 
@@ -220,6 +226,7 @@ class ReportedConditions:
                 for number, build in self.builds.recorded.items()
             ],
             "refused_hosts": self.refused_hosts,
+            "sharing": self.sharing or None,
             "hosts": self._host_listing().data(),
             "openings": [
                 {"of": place or None, "file": None, **openings}

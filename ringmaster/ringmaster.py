@@ -18,7 +18,7 @@ import msgspec
 
 import ringmaster
 from ringmaster.competitions.competition import Reaction
-from ringmaster.conditions import REFUSED_HOSTS
+from ringmaster.conditions import REFUSED_HOSTS, SHARING
 from ringmaster.control import safe_bounds
 from ringmaster.control.builds import remedies
 from ringmaster.control.changes import MOST, Comparison
@@ -365,7 +365,7 @@ class Ringmaster:
         with self._transaction() as transaction:
             jobs = self._next_jobs(transaction)
             self._save_now(transaction)
-            self._store_refused_hosts(transaction)
+            self._store_hosts(transaction)
         self._run_log.results(self._submit(jobs), halted=False)
 
     @contextmanager
@@ -560,8 +560,7 @@ class Ringmaster:
                     transaction.set_value("history", history)
                     self._game_records.forget(transaction)
                 self._save_state(transaction, committed)
-                if self._executor.refused() != self._loaded.conditions.refused_hosts:
-                    self._store_refused_hosts(transaction)
+                self._store_hosts(transaction)
             self._next_commit = time.monotonic() + self._period
             # after the commit: a kill from here on loses nothing
             self._journal.history(history)
@@ -625,9 +624,16 @@ class Ringmaster:
             unit = self._competition.unit
             self._run_log.warn(f"warning: {reason}; waiting for {unit} in progress")
 
-    def _store_refused_hosts(self, transaction: Transaction) -> None:
-        self._loaded.conditions.refused_hosts = self._executor.refused()
-        transaction.set_value(REFUSED_HOSTS, self._loaded.conditions.refused_hosts)
+    def _store_hosts(self, transaction: Transaction) -> None:
+        """Store what is new of hosts that are not used, and of other runs on the cluster."""
+        conditions = self._loaded.conditions
+        refused, sharing = self._executor.refused(), self._executor.sharing()
+        if refused != conditions.refused_hosts:
+            conditions.refused_hosts = refused
+            transaction.set_value(REFUSED_HOSTS, refused)
+        if sharing != conditions.sharing:
+            conditions.sharing = sharing
+            transaction.set_value(SHARING, sharing)
 
     def _save_state(self, transaction: Transaction, committed: Sequence[_StoredResult]) -> None:
         """Store the state if it is small, enough results are new, or a reaction requires it.

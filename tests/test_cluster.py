@@ -21,7 +21,7 @@ from tests.program import (
     write_control_file,
 )
 from tests.rack import LONG, Rack, await_log, await_results, finish, slow, start
-from tests.reliability.killing import state
+from tests.reliability.killing import recorded, state
 from tests.requirements import package
 
 package("distributed")
@@ -208,3 +208,33 @@ def test_run_ends_cleanly_when_the_scheduler_stays_away_and_resumes_elsewhere(
     rest = ringmaster(control, "-q", "--cluster", "local")
     assert (rest.returncode, rest.stderr) == (0, "")
     check_whole(control)
+
+
+def test_competitions_share_a_cluster_by_their_shares_and_leave_it_to_each_other(
+    tmp_path: Path, make_rack: Callable[..., Rack]
+) -> None:
+    rack = make_rack(2)
+    rack.await_workers(2)
+    controls, runs = {}, {}
+    # games of more than a quarter of a second are a task each
+    source = slow(PLAYOFF).replace('"--slow", "0.02"', '"--slow", "0.08"')
+    for share, games in ((3, 36), (1, 15)):
+        control = write_control_file(tmp_path / f"share{share}", source, games)
+        control.write_text(
+            f"{control.read_text()}\ncluster = Cluster({rack.address!r}, share={share})\n"
+        )
+        controls[share] = control
+        runs[share] = start(rack, control)
+    for control, run in zip(controls.values(), runs.values(), strict=True):
+        await_results(control, 1, run, rack)
+        await_log(control, "the cluster is shared with ", run, rack)
+    before = {share: recorded(control) for share, control in controls.items()}
+    await_results(controls[3], before[3] + 45, runs[3], rack)
+    played = {share: recorded(control) - before[share] for share, control in controls.items()}
+    assert 2 < played[3] / played[1] < 4.5, played
+    sharing = shown(controls[1])["conditions"]["sharing"]
+    assert sharing.endswith("(share 3, priority 0); this run has share 1, priority 0")
+    for run in runs.values():
+        finish(run, rack)
+    for control in controls.values():
+        check_whole(control)

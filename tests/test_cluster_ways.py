@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ringmaster.execution.affinity import own_cpus
 from ringmaster.model.builds import checksum
 from tests.program import (
     ENGINE,
@@ -76,6 +77,17 @@ def with_setting(control: Path, line: str) -> Path:
 def test_local_cluster_plays_a_competition(tmp_path: Path, rack: Rack) -> None:
     control = write_control_file(tmp_path / "event", PLAYOFF, 90)
     check_complete(control, ringmaster(control, rack, "--cluster", "local"), rack)
+
+
+def test_workers_of_a_local_cluster_pin_games_to_cpus_of_their_own(
+    tmp_path: Path, rack: Rack
+) -> None:
+    if len(own_cpus()) < 2:
+        missing("two CPUs")
+    control = write_control_file(tmp_path / "event", PLAYOFF, 90)
+    with_setting(control, "cluster = Cluster.local(pin=True, workers=2)")
+    check_complete(control, ringmaster(control, rack), rack)
+    assert len(shown(control)["conditions"]["hosts"]) == 2
 
 
 def test_option_overrides_the_control_file(tmp_path: Path, rack: Rack) -> None:
@@ -168,6 +180,35 @@ def test_unencrypted_scheduler_is_used_only_if_that_is_allowed(tmp_path: Path, r
     assert f"no scheduler answers at {address}: " in run.stderr
 
 
+def test_worker_that_can_never_join_ends_with_the_reason(tmp_path: Path, rack: Rack) -> None:
+    rack.start_scheduler()
+    stranger = Rack(tmp_path / "stranger")
+    stranger.port = rack.port
+    none = Rack(tmp_path / "none")
+    none.tls = dict.fromkeys(none.tls, "")
+    lost = Rack(tmp_path / "lost")
+    lost.tls["key"] += ".gone"
+    for other, words, reason in (
+        (none, [], "TLS needs certificates; name the files in Dask's configuration"),
+        (stranger, [], "certificate"),
+        (lost, [], "No such file or directory"),
+        (rack, ["--listen", "192.0.2.1:0"], "Cannot assign requested address"),
+    ):
+        command = [sys.executable, "-m", "ringmaster", "worker", rack.address, *words]
+        run = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=LONG,
+            env=other.environment,
+            check=False,
+        )
+        assert run.returncode == 2, run.stdout + run.stderr
+        (line,) = run.stderr.splitlines()
+        assert line.startswith(f"ringmaster: cannot join {rack.address}: ")
+        assert reason in line
+
+
 def test_stranger_on_this_machine_reaches_no_part_of_a_local_cluster(
     tmp_path: Path, rack: Rack
 ) -> None:
@@ -240,7 +281,9 @@ def test_slurm_jobs_are_submitted_and_cancelled(
     assert psutil.wait_procs(jobs, timeout=LONG)[1] == []
 
 
-def test_machines_are_reached_by_ssh(tmp_path: Path, rack: Rack) -> None:
+def test_machines_are_reached_by_ssh(
+    tmp_path: Path, rack: Rack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = shutil.which("sshd", path="/usr/sbin:/usr/bin")
     if server is None or os.geteuid() != 0:
         missing("sshd as root (Debian: apt-get install openssh-server)")
@@ -269,12 +312,17 @@ def test_machines_are_reached_by_ssh(tmp_path: Path, rack: Rack) -> None:
         python = tmp_path / "python"
         python.write_text(f'#!/bin/sh\nPYTHONPATH={REPOSITORY} exec {sys.executable} "$@"\n')
         python.chmod(0o755)
-        with_setting(
-            control,
-            "cluster = Cluster.ssh(['127.0.0.1', '127.0.0.2'], games=2, username='root', "
-            f"port={port}, key_file='{tmp_path}/user_key', known_hosts='{tmp_path}/known', "
-            f"python='{python}')",
+        # a user has these lines in ~/.ssh/config
+        (tmp_path / "config").write_text(
+            f"User root\nPort {port}\nIdentityFile {tmp_path}/user_key\n"
+            f"UserKnownHostsFile {tmp_path}/known\n"
         )
+        program = tmp_path / "ssh"
+        program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {tmp_path}/config "$@"\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+        hosts = "['127.0.0.1', '127.0.0.2']"
+        with_setting(control, f"cluster = Cluster.ssh({hosts}, games=2, python='{python}')")
         run = ringmaster(control, rack)
         daemon.terminate()
     # the second host is down: the run plays on the first

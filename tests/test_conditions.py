@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ringmaster.conditions import ReportedConditions
+from ringmaster.conditions import SHARING, ReportedConditions
 from ringmaster.execution.affinity import usable_cpus
 from ringmaster.model.cluster import Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings, Task
@@ -158,6 +158,18 @@ def test_hosts_of_a_cluster_have_a_table_and_conditions_go_on_from_run_to_run() 
         "load": 0.25,
         "speed": None,
     }
+
+
+def test_other_runs_on_the_cluster_are_named_in_report_and_data() -> None:
+    store = memory_store()
+    conditions = ReportedConditions(make("playoff", matchups=[call("Matchup", "a", "b")], **CHESS))
+    assert data_of(conditions)["sharing"] is None
+    text = "the cluster is shared with other (share 1, priority 0)"
+    with store.transaction() as transaction:
+        transaction.set_value(SHARING, text)
+    conditions.restore(store)
+    assert data_of(conditions)["sharing"] == text
+    assert text_of(conditions).splitlines()[-1] == text
 
 
 def test_openings_of_matchups_are_distinguished() -> None:

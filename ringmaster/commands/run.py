@@ -197,6 +197,7 @@ def _cluster_executor(
             players=checked,
             builds={name: sum.sha256 for name, _, sum in loaded.conditions.builds.sums()},
             most=arguments.parallel,
+            name=loaded.code,
             error_lines=None if error_lines is None else error_lines.write_fd,
         )
 

@@ -90,7 +90,8 @@ _TLS = {
 
 def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -> CallOf:
     """Return the call that makes a cluster of a kind, with its own arguments first."""
-    names = {setting.name for setting in own} - {"address", "insecure", *_TLS}
+    names = {setting.name for setting in own}
+    names -= {"address", "insecure", "share", "priority", *_TLS}
 
     def build(values: dict[str, Any], context: Context) -> Cluster:
         address = values.get("address", "")
@@ -108,10 +109,6 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
                 "controls are meant for",
                 "nps=1_000_000",
             )
-        if values["pin"] and values.get("workers", 1) > 1:
-            raise SettingError(
-                ("pin",), "workers on one machine would be given the same CPUs", "workers=1"
-            )
         if calibrate is None and nps is not None:
             raise SettingError(("nps",), "nps has no meaning without `calibrate`")
         return Cluster(
@@ -125,6 +122,8 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
             ship=values["ship"],
             tls=Tls(*map(str, tls)) if any(tls) else None,
             insecure=values.get("insecure", False),
+            share=values.get("share", 1.0),
+            priority=values.get("priority", 0),
             reconnect=values["reconnect"],
             wait_for_hosts=values["wait_for_hosts"],
         )
@@ -145,6 +144,19 @@ CLUSTER = Choice(
             *(
                 optional(name, FileName(), f"{what} (PEM), by default as Dask is configured.")
                 for name, what in _TLS.items()
+            ),
+            Setting(
+                "share",
+                Float(above=0),
+                "Share of the games at a time beside other competitions on the cluster: 3 beside "
+                "another's 1 plays three of four.  What one cannot use, the others get.",
+                1.0,
+            ),
+            Setting(
+                "priority",
+                Integer(),
+                "Competitions of a higher priority get all games at a time that they can use.",
+                0,
             ),
             flag("insecure", "Allow unencrypted connections (tcp://): see :doc:`/cluster`."),
         ),
@@ -185,15 +197,8 @@ CLUSTER = Choice(
             Setting(
                 "hosts",
                 ListOf(String(), minimum=1),
-                "Machines with a worker each.",
-            ),
-            optional("username", String(), "Name on those machines."),
-            optional("port", Integer(minimum=1, maximum=65535), "Port of SSH."),
-            optional("key_file", FileName(), "Private key for SSH."),
-            optional(
-                "known_hosts",
-                FileName(),
-                "File of the machines' host keys; by default ``~/.ssh/known_hosts``.",
+                "Machines with a worker each: names that the program `ssh` and its configuration "
+                "know, or user@machine.",
             ),
             _PYTHON,
         ),

@@ -96,7 +96,8 @@ def _chosen(cpus: str | None) -> list[int]:
     missing = [cpu for cpu in wanted if cpu not in allowed]
     if missing:
         raise UsageError(
-            f"--affinity: CPU {missing[0]} cannot be used here; there are {_words(allowed)}"
+            f"--affinity: CPU {missing[0]} cannot be used here; there are "
+            + ", ".join(map(str, allowed))
         )
     return wanted
 
@@ -171,14 +172,3 @@ def claim(count: int) -> list[socket.socket]:
         raise UsageError("other hosts have claimed all CPUs of this machine")
     pin(cpus)
     return claims
-
-
-def _words(cpus: list[int]) -> str:
-    """Return CPUs as a list with ranges: 0-3,8."""
-    parts: list[list[int]] = []
-    for cpu in cpus:
-        if parts and cpu == parts[-1][-1] + 1:
-            parts[-1].append(cpu)
-        else:
-            parts.append([cpu])
-    return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts)

@@ -32,6 +32,10 @@ AHEAD_SECONDS = 0.5
 _WEIGHT = 0.3
 #: Answers of a host before jobs wait at it.
 _FEW = 3
+#: Seconds after which a host that plays is measured again.
+RENEWAL = 1800.0
+#: Seconds after a measurement that the mean load needs to be steady, and a change that matters.
+SETTLING, CHANGE = 180.0, 0.25
 #: Failures of the network while a host is prepared, before that is reported.
 _MANY_CUTS = 3
 #: The last texts about hosts that the run could not start.
@@ -49,10 +53,12 @@ class ClusterHost:
 
     machine  its name without the number of the worker
     state  "new", "preparing", "calibrating", "ready", or "out": it gets no more jobs
-    tasks  numbers of the jobs of each task in progress, by key
+    tasks  numbers of the jobs of each task in progress, and the speed when they began, by key
     jobs   in progress, with those that wait at the host
     pace   mean seconds of a game or shard, None before the first
     speed  as in `model.cluster.Host`
+    measured  when its speed was last measured (monotonic)
+    load      soon after that (see `model.cluster.Host`), None before
     files  how many of the run's files it has
     cuts   how often the network failed while it was prepared
     leaves  when it leaves (monotonic), None for never
@@ -65,12 +71,14 @@ class ClusterHost:
         self.machine = ""
         self.state = "new"
         self.slots = 0
-        self.tasks: dict[str, list[int]] = {}
+        self.tasks: dict[str, tuple[list[int], float | None]] = {}
         self.jobs = 0
         self.pace: float | None = None
         self._paces = 0
         self.speeds: list[float] = []
         self.speed: float | None = None
+        self.measured = 0.0
+        self.load: float | None = None
         self.files = 0
         self.cuts = 0
         self.leaves: float | None = None
@@ -112,31 +120,28 @@ class Health:
     """Games and faults of engines by host: whether one has more faults than chance allows."""
 
     def __init__(self) -> None:
-        self._games: dict[str, int] = {}
-        self._faults: dict[str, int] = {}
-        self._all_games = self._all_faults = 0
+        self._games: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
 
     def take(self, host: str, result: GameResult) -> str:
         """Record a game; return why its host is bad, or ""."""
         is_fault = result.reason in FAULTS or result.reason in TIME_LOSSES
-        self._games[host] = self._games.get(host, 0) + 1
-        self._faults[host] = self._faults.get(host, 0) + is_fault
-        self._all_games += 1
-        self._all_faults += is_fault
+        self._games[host] += 1
+        self._faults[host] += is_fault
         games, faults = self._games[host], self._faults[host]
-        if not is_fault or faults < FEWEST_FAULTS or games == self._all_games:
+        if not is_fault or faults < FEWEST_FAULTS or len(self._games) == 1:
             return ""
+        all_games, all_faults = self._games.total(), self._faults.total()
         # imported here: its import takes long, and few runs need it
         from scipy.stats import hypergeom
 
         # Fisher's exact test, one-sided: faults fall on games at random
-        chance = hypergeom.sf(faults - 1, self._all_games, self._all_faults, games)
+        chance = hypergeom.sf(faults - 1, all_games, all_faults, games)
         if chance > CHANCE / len(self._games):
             return ""
-        elsewhere = self._all_games - games, self._all_faults - faults
         return (
             f"{faults} of its {counted(games, 'game')} had an engine that lost on time, crashed "
-            f"or hung, and {elsewhere[1]} of {elsewhere[0]} elsewhere"
+            f"or hung, and {all_faults - faults} of {all_games - games} elsewhere"
         )
 
 
@@ -386,9 +391,25 @@ class Hosts:
 
     # speed
 
+    def is_due(self, host: ClusterHost, load: float) -> bool:
+        """Return whether a host's speed is to be measured again: it is old, or the load changed.
+
+        load  of an answer, after which the host plays on
+        """
+        age = time.monotonic() - host.measured
+        if host.load is None and age > SETTLING and len(host.speeds) == host.slots:
+            host.load = load
+        has_changed = host.load is not None and abs(load - host.load) > CHANGE
+        is_old = has_changed or age > RENEWAL
+        return is_old and self._timed is not None and host.state == "ready"
+
     def trials(self, host: ClusterHost) -> list[CheckJob]:
-        """Return jobs that measure a host's speed, for all slots at once as in games."""
+        """Return jobs that measure a host's speed, for all slots at once as in games.
+
+        Where games are in progress, each of these jobs waits for the next free slot.
+        """
         host.speeds.clear()
+        host.measured, host.load = time.monotonic(), None
         if self._timed is None or self._calibration is None:
             return []
         player = self._timed
@@ -404,11 +425,13 @@ class Hosts:
         ]
 
     def take_speed(self, host: ClusterHost, result: CheckResult) -> None:
-        """Take one slot's speed; a host with all of them may play."""
+        """Take one slot's speed; all of them are the host's from now on, and it may play."""
         assert self._calibration is not None
-        if host.state != "calibrating":
+        if host.state not in ("calibrating", "ready"):
             return
         if result.nps is None:
+            if host.state == "ready":
+                return  # it keeps the speed that it has
             problems = "; ".join(map(str, result.problems)) or "it reports no nodes"
             self.refuse(host, f"player {self._calibration.player!r} has no speed: {problems}")
             return

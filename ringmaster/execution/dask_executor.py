@@ -25,18 +25,18 @@ from ringmaster.errors import ExecutorError, StoreUnwritable
 from ringmaster.execution import shipping
 from ringmaster.execution.cluster_hosts import ClusterHost, Hosts, placed
 from ringmaster.execution.dask_link import (
-    Answered,
     DaskLink,
+    Ended,
     News,
     Prepared,
     Silence,
-    Unanswered,
     Upkeep,
     Workers,
 )
 from ringmaster.execution.dask_protocol import Answer, Assignment, NumberedJob, encode
 from ringmaster.execution.executor import Executor, JobEnd
 from ringmaster.execution.local import milliseconds
+from ringmaster.execution.sharing import Neighbours, Presence
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Job
 from ringmaster.model.output_files import make_folder, replacing
@@ -56,6 +56,7 @@ class DaskExecutor(Executor):
     players   the players of the competition, whose programs the hosts must have
     builds    SHA-256 of their files by name, as far as they are known here
     most      jobs at a time on all hosts, None for as many as they offer
+    name      of the competition, for other runs on the cluster
     error_lines  descriptor for the engines' standard error, or None
 
     A host that leaves loses its jobs, which are reported as `Lost`.  A host that cannot play
@@ -79,6 +80,7 @@ class DaskExecutor(Executor):
         players: Iterable[Player] = (),
         builds: Mapping[str, str] = {},
         most: int | None = None,
+        name: str = "",
         error_lines: int | None = None,
     ) -> None:
         super().__init__()
@@ -108,20 +110,31 @@ class DaskExecutor(Executor):
             players=tuple(players),
             files=tuple(shipping.collect([*shipped, *cluster.ship])),
         )
+        own = Presence(self._run, name, cluster.share, cluster.priority)
+        self._neighbours = Neighbours(own)
+        #: The most jobs at a time since other runs were last told.
+        self._peak = 0
         self._link = connect()
+        self._link.presence = own
         self._hosts = Hosts(self._link, orders, cluster, builds)
 
     @property
     def slots(self) -> int:
         """The number of jobs that run at a time; at least 1, while workers are awaited."""
-        offered = sum(host.slots for host in self._hosts.ready())
-        return max(1, offered if self._most is None else min(offered, self._most))
+        return max(1, int(min(self._offered(), self._limit())))
+
+    def _offered(self) -> int:
+        return sum(host.slots for host in self._hosts.ready())
+
+    def _limit(self) -> float:
+        """Return how many jobs may be in progress: by `resize`, and beside other runs."""
+        most = math.inf if self._most is None else self._most
+        return min(most, self._neighbours.part(self._offered()))
 
     def room(self, *, ahead: bool = False) -> int:
         count = self.slots
-        hosts = self._hosts.ready()
-        if ahead and (self._most is None or self._most >= sum(host.slots for host in hosts)):
-            count += sum(host.ahead() for host in hosts)
+        if ahead and self._limit() >= self._offered():
+            count += sum(host.ahead() for host in self._hosts.ready())
         return max(0, count - len(self._jobs))
 
     def resize(self, slots: int) -> None:
@@ -143,6 +156,7 @@ class DaskExecutor(Executor):
             if os.path.isfile(job.positions):
                 self._hosts.add_files([job.positions])
         self._pending.append(number)
+        self._peak = max(self._peak, len(self._jobs))
 
     def notices(self) -> list[tuple[str, bool]]:
         notices, self._hosts.notices = self._hosts.notices, []
@@ -156,6 +170,9 @@ class DaskExecutor(Executor):
 
     def refused(self) -> list[str]:
         return list(self._hosts.refusals)
+
+    def sharing(self) -> str:
+        return self._neighbours.text()
 
     def programs(self) -> Mapping[str, str]:
         return self._hosts.programs()
@@ -205,47 +222,47 @@ class DaskExecutor(Executor):
         if not self._pending:
             return
         hosts = [h for h in self._hosts.ready() if h.files == len(self._hosts.orders.files)]
-        left, may_wait = len(self._pending), True
-        if self._most is not None:
-            busy = [host for host in self._hosts.all() if host.jobs or host in hosts]
-            left = self._most - sum(min(host.jobs, host.slots) for host in busy)
-            # jobs that wait at a host would be played beyond the limit
-            may_wait = self._most >= sum(host.slots for host in busy)
+        busy = [host for host in self._hosts.all() if host.jobs or host in hosts]
+        limit = self._limit()
+        left = limit - sum(min(host.jobs, host.slots) for host in busy)
         shares: dict[ClusterHost, list[int]] = {host: [] for host in hosts}
-        self._share_out(shares, {host: host.slots - host.jobs for host in hosts}, left)
-        if may_wait:
-            self._share_out(
-                shares,
-                {h: h.slots + h.ahead() - h.jobs - len(shares[h]) for h in hosts},
-                len(self._pending),
-            )
+        # places that other runs have come last: a job waits there until one of theirs ends
+        free = {host: host.slots - self._neighbours.on(host.address) for host in hosts}
+        left = self._share_out(shares, free, left)
+        self._share_out(shares, {host: host.slots for host in hosts}, left)
+        # jobs that wait at a host would be played beyond the limit
+        if limit >= sum(host.slots for host in busy):
+            self._share_out(shares, {h: h.slots + h.ahead() for h in hosts}, math.inf)
         for host, numbers in shares.items():
             size = host.together()
             for i in range(0, len(numbers), size):
                 self._send(host, numbers[i : i + size])
 
     def _share_out(
-        self, shares: dict[ClusterHost, list[int]], room: dict[ClusterHost, int], most: int
-    ) -> None:
-        """Add pending jobs to the hosts' shares, at most `room` of a host and `most` in all.
+        self, shares: dict[ClusterHost, list[int]], places: dict[ClusterHost, int], left: float
+    ) -> float:
+        """Add pending jobs to the hosts' shares, as many as there are places; return the rest of
+        `left`, the most jobs.
 
         The shares are even, so that none waits while another has a queue; short jobs stay
         together.
         """
-        most = min(most, len(self._pending))
-        while most > 0 and any(places > 0 for places in room.values()):
-            for host, places in room.items():
-                count = max(0, min(places, max(1, host.together() // host.slots), most))
+        room = {host: count - host.jobs - len(shares[host]) for host, count in places.items()}
+        while left > 0 and self._pending and any(count > 0 for count in room.values()):
+            for host in room:
+                few = min(left, len(self._pending), max(1, host.together() // host.slots))
+                count = max(0, int(min(room[host], few)))
                 shares[host] += [self._pending.popleft() for _ in range(count)]
                 room[host] -= count
-                most -= count
+                left -= count
+        return left
 
     def _send(self, host: ClusterHost, numbers: list[int]) -> None:
         """Submit a task with some jobs to a host."""
         jobs = [NumberedJob(number, host.for_speed(self._job(number))) for number in numbers]
         self._last_task += 1
         key = f"games-{self._run}-{self._last_task}"
-        host.tasks[key] = numbers
+        host.tasks[key] = numbers, host.speed
         host.jobs += len(numbers)
         self._tasks[key] = host
         self._link.send(host.address, key, self._run, encode(jobs))
@@ -257,17 +274,18 @@ class DaskExecutor(Executor):
 
     def _take(self, news: News) -> None:
         match news:
-            case Answered(key, data):
+            case Ended(key, bytes(data)):
                 self._take_answer(key, data)
-            case Unanswered(key, reason, is_cut):
+            case Ended(key, None, reason, is_cut):
                 if is_cut and not self._is_cut and key in self._tasks:
                     self._is_cut = True
                     text = "the scheduler does not answer; the run goes on when it does"
                     self._hosts.notices.append((text, True))
                     self._hosts.doubt()
                 self._take_loss(key, reason, told=is_cut)
-            case Workers(found):
+            case Workers(found, runs):
                 self._is_cut = False
+                self._meet(runs)
                 for gone in self._hosts.compare(found):
                     for key in list(gone.tasks):
                         self._take_loss(key, "it has left", told=True)
@@ -281,8 +299,22 @@ class DaskExecutor(Executor):
                     "what was recorded is safe: run it again to resume"
                 )
 
+    def _meet(self, runs: Mapping[str, Presence]) -> None:
+        """Take the other runs on the cluster, and tell them of this one."""
+        if self._neighbours.take(runs):
+            text = self.sharing() or "the cluster is this run's alone"
+            self._hosts.notices.append((text, False))
+        most = self._offered() if self._most is None else min(self._offered(), self._most)
+        is_full = self._peak >= min(most, self._limit())
+        self._link.presence = self._neighbours.own = msgspec.structs.replace(
+            self._neighbours.own,
+            wants=most if is_full else self._peak,
+            jobs={h.address: min(h.jobs, h.slots) for h in self._hosts.all() if h.jobs},
+        )
+        self._peak = len(self._jobs)
+
     def _try(self, host: ClusterHost) -> None:
-        """Measure a host's speed, if it has to be known."""
+        """Measure a host's speed, if it has to be known; games in progress end first."""
         for job in self._hosts.trials(host):
             number = next(self._numbers)
             self._trials[number] = job
@@ -297,7 +329,7 @@ class DaskExecutor(Executor):
         except msgspec.MsgspecError as error:
             self._take_loss(key, f"it sent no valid answer: {error}")
             return
-        host, numbers = self._drop(key)
+        host, numbers, speed = self._drop(key)
         if answer.unprepared:
             self._hosts.prepare_again(host)
         elif answer.failure and host.state != "out":
@@ -305,12 +337,14 @@ class DaskExecutor(Executor):
         elif not all(isinstance(self._job(number), CheckJob) for number in numbers):
             # checks are quick and say nothing about the length of games
             host.take_pace(answer.seconds)
+        if self._hosts.is_due(host, answer.load or 0.0):
+            self._try(host)
         if self._error_lines is not None:
             for line in answer.stderr:
                 # lines for the terminal are dropped rather than waited for
                 with suppress(OSError):
                     os.write(self._error_lines, line.encode()[: select.PIPE_BUF - 1] + b"\n")
-        place = Host(host.name, host.speed, answer.load)
+        place = Host(host.name, speed, answer.load)
         left = set(numbers)
         for outcome in answer.outcomes:
             if outcome.number not in left:
@@ -340,17 +374,17 @@ class DaskExecutor(Executor):
     def _take_loss(self, key: str, reason: str, *, told: bool = False) -> None:
         """Report the jobs of a task that will not be answered (see `Lost.told`)."""
         if key in self._tasks:
-            host, numbers = self._drop(key)
+            host, numbers, _ = self._drop(key)
             for number in numbers:
                 self._lose(number, host, reason, told=told)
 
-    def _drop(self, key: str) -> tuple[ClusterHost, list[int]]:
-        """Forget a task; return its host and jobs."""
+    def _drop(self, key: str) -> tuple[ClusterHost, list[int], float | None]:
+        """Forget a task; return its host, its jobs and the host's speed when they began."""
         host = self._tasks.pop(key)
-        numbers = host.tasks.pop(key)
+        numbers, speed = host.tasks.pop(key)
         host.jobs -= len(numbers)
         self._link.forget(key)
-        return host, numbers
+        return host, numbers, speed
 
     def _lose(
         self,

@@ -6,14 +6,14 @@ and ended exactly as on one machine.  The ringmaster calls `prepare` and `receiv
 
 The worker's event loop passes commands to a thread, which has all state of the games.  A run
 that has gone away leaves nothing: the scheduler cancels the tasks of a lost client, the worker
-says so (`transition`), and the thread ends their games at once, idle engines after `IDLE`
-seconds, and itself after `FORGET`.
+says so (`transition`), and the thread ends their games at once, and the idle engines and itself
+after `IDLE` seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
+import importlib
 import logging
 import os
 import select
@@ -50,9 +50,13 @@ from ringmaster.model.builds import FileSum, files_of, sum_of
 
 _LOG = logging.getLogger("ringmaster")
 
-#: Seconds without a game after which a host ends its engines, and forgets the run.
-IDLE, FORGET = 60.0, 600.0
+#: Seconds without a game after which a host ends its engines and forgets the run.
+IDLE = 60.0
 
+#: From `host_process`: whether no other host of this machine uses its CPUs, and when it leaves
+#: (monotonic), None for never.
+has_own_cpus = False
+leaves: float | None = None
 
 _decode_assignment = msgspec.json.Decoder(Assignment).decode
 _decode_jobs = msgspec.json.Decoder(tuple[NumberedJob, ...]).decode
@@ -60,20 +64,6 @@ _decode_jobs = msgspec.json.Decoder(tuple[NumberedJob, ...]).decode
 
 def _plugin_name(run: str) -> str:
     return f"ringmaster-{run}"
-
-
-class Machine:
-    """Facts about this process that only `host_process` knows.
-
-    claims  on CPUs that no other host of the machine uses
-    leaves  when it leaves (monotonic), None for never
-    """
-
-    claims: Sequence[socket.socket] = ()
-    leaves: float | None = None
-
-
-MACHINE = Machine()
 
 
 async def prepare(assignment: bytes, dask_worker: Worker | None = None) -> bytes:
@@ -161,7 +151,7 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         self._cache = Cache()
         #: Sums of the players' files by path, for `LocalExecutor`.
         self._builds: dict[str, FileSum] = {}
-        self._upload: tuple[str, Any] | None = None
+        self._upload: Any = None
         self._thread: threading.Thread | None = None
         #: Commands for the thread: a new batch, or the key of a task that was taken back.
         self._commands: deque[_Batch | str] = deque()
@@ -273,24 +263,19 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             builds=builds,
             missing=tuple(missing),
             refusal=refusal,
-            has_own_cpus=bool(MACHINE.claims),
-            lasts=None if MACHINE.leaves is None else MACHINE.leaves - time.monotonic(),
+            has_own_cpus=has_own_cpus,
+            lasts=None if leaves is None else leaves - time.monotonic(),
         )
 
     def receive(self, file: ShippedFile, first: bool, data: bytes, last: bool) -> None:
         """Collect the chunks of one file after another."""
         if first:
-            self._upload = file.sha256, tempfile.TemporaryFile()
-        assert self._upload is not None
-        sha256, part = self._upload
-        if sha256 != file.sha256:
-            raise ExecutorError(f"chunks of {file.path} arrived in disorder")
-        part.write(data)
+            self._upload = tempfile.TemporaryFile()
+        self._upload.write(data)
         if last:
-            part.seek(0)
-            self._cache.write(file, iter(lambda: part.read(1 << 20), b""))
-            part.close()
-            self._upload = None
+            with self._upload as part:
+                part.seek(0)
+                self._cache.write(file, iter(lambda: part.read(1 << 20), b""))
 
     # the thread
 
@@ -301,13 +286,10 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             while self._closing is None:
                 self._obey()
                 is_busy = bool(self._batches)
-                idle = time.monotonic() - idle_since
-                if idle > FORGET and not is_busy:
+                if not is_busy and time.monotonic() - idle_since > IDLE:
                     reason = ""
                     self._loop.call_soon_threadsafe(self._forget)
                     return
-                if idle > IDLE and not is_busy:
-                    self._end_executor(1.0)
                 self._wait()
                 if is_busy:
                     idle_since = time.monotonic()
@@ -316,7 +298,7 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
         finally:
             for batch in self._command_no_more(reason):
                 self._batches[batch.key] = batch
-            self._end_executor(0.0 if self._closing is None else self._closing)
+            self._end_executor(1.0 if self._closing is None else self._closing)
             for batch in list(self._batches.values()):
                 self._answer(batch, reason)
 
@@ -409,7 +391,7 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
             orders.work,
             self._slots,
             setup=setup,
-            reaper=None if orders.reaper is None else _program_of(orders.reaper),
+            reaper=orders.reaper and importlib.import_module(orders.reaper).__file__,
             pass_fds=pass_fds,
         )
 
@@ -453,10 +435,3 @@ class HostPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask is partly typed
 def _set(future: asyncio.Future[bytes], answer: bytes) -> None:
     if not future.done():
         future.set_result(answer)
-
-
-def _program_of(module: str) -> str:
-    spec = importlib.util.find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    return spec.origin

@@ -13,12 +13,13 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from ringmaster.execution.dask_protocol import RESOURCE, Assignment, HostFacts, encode
+from ringmaster.execution.sharing import Presence
 from ringmaster.execution.shipping import CHUNK, ShippedFile
 
 #: Seconds between two looks at the cluster's workers, and workers for a second more.
@@ -27,15 +28,21 @@ PERIOD, _LISTED = 1.0, 500
 _ANSWER = 10.0
 #: Seconds for a host to answer a call, and bytes a second that it checks at least.
 _PATIENCE, _CHECKED = 60.0, 50e6
+#: Key of the runs' presences at the scheduler.
+_RUNS = "ringmaster"
+#: Tasks of a higher priority wait before all tasks of a lower one.
+_FIRST = 1_000_000_000
 
 _decode_facts = msgspec.json.Decoder(HostFacts).decode
+_decode_presence = msgspec.json.Decoder(Presence).decode
 
 
 @dataclass(frozen=True)
 class Workers:
-    """The workers that the scheduler has: ids by address."""
+    """The workers that the scheduler has, ids by address, and the runs, by their names."""
 
     found: Mapping[str, str]
+    runs: Mapping[str, Presence] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,22 +62,15 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Answered:
-    """The encoded answer of a task."""
-
-    key: str
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Unanswered:
-    """A task that will have no answer.
+class Ended:
+    """A task has ended: with an encoded answer, or with a reason why it will have none.
 
     is_cut  whether the connection to the scheduler was lost
     """
 
     key: str
-    reason: str
+    data: bytes | None = None
+    reason: str = ""
     is_cut: bool = False
 
 
@@ -95,7 +95,7 @@ class Upkeep:
     queued: int | None = None
 
 
-News = Workers | Prepared | Answered | Unanswered | Silence | Upkeep
+News = Workers | Prepared | Ended | Silence | Upkeep
 #: Starts hosts, and starts them again until it is cancelled; gets a function for its news.
 Keeper = Callable[[Callable[[News], None]], Coroutine[Any, Any, None]]
 
@@ -106,7 +106,10 @@ class DaskLink:
     client     a synchronous client, with an event loop in a thread
     release    closes the client, and what was started with it
     reconnect  seconds for which the scheduler may be away
+    presence   of the run, for others on the cluster
     """
+
+    presence = Presence()
 
     def __init__(self, client: Any, release: Callable[[], None], reconnect: float) -> None:
         self._client = client
@@ -122,8 +125,8 @@ class DaskLink:
         self._sent = 0
         # of the event loop
         #: Futures that are done and whose answers are to be fetched, by worker.
-        self._finished: dict[str, list[Any]] = {}
-        self._fetchers: dict[str, asyncio.Task[None]] = {}
+        self._finished: defaultdict[str, list[Any]] = defaultdict(list)
+        self._fetching: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         #: Keeps the order of the orders for each worker.
         self._preparing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         # imported here: this module is for tests without Dask, too
@@ -162,7 +165,8 @@ class DaskLink:
             workers=[address],
             allow_other_workers=False,
             resources={RESOURCE: 1},
-            priority=-self._sent,  # Dask itself does not keep the order of quick submissions
+            # Dask itself does not keep the order of quick submissions
+            priority=self.presence.priority * _FIRST - self._sent,
             pure=False,
         )
         self._sent += 1
@@ -214,26 +218,35 @@ class DaskLink:
 
     async def _watch(self) -> None:
         """Report the cluster's workers, and a scheduler that stays away."""
-        seen, known = time.monotonic(), 0
+        seen, known, beat = time.monotonic(), 0, 0
         while True:
             try:
-                identity = await asyncio.wait_for(
-                    self._client.scheduler.identity(n_workers=-1), min(_ANSWER, self._reconnect)
-                )
+                beat += 1
+                workers = await asyncio.wait_for(self._look(beat), min(_ANSWER, self._reconnect))
                 seen = time.monotonic()
-                found = {
-                    address: str(facts["id"])
-                    for address, facts in identity["workers"].items()
-                    if facts.get("status", "running") == "running"
-                }
-                self._post(Workers(found))
-                known = len(found)
+                self._post(workers)
+                known = len(workers.found)
             except Exception as error:
                 away = time.monotonic() - seen
                 if self._client.status == "closed" or away > self._reconnect:
                     self._post(Silence(away, reason_of(error)))
                     return
             await asyncio.sleep(PERIOD + known / _LISTED)
+
+    async def _look(self, beat: int) -> Workers:
+        """Return the cluster's workers and runs, and leave word of this run."""
+        scheduler = self._client.scheduler
+        if self.presence.run:
+            own = msgspec.structs.replace(self.presence, beat=beat)
+            await scheduler.set_metadata(keys=[_RUNS, own.run], value=encode(own))
+        identity = await scheduler.identity(n_workers=-1)
+        found = {
+            address: str(facts["id"])
+            for address, facts in identity["workers"].items()
+            if facts.get("status", "running") == "running"
+        }
+        runs = await scheduler.get_metadata(keys=[_RUNS], default={})
+        return Workers(found, {run: _decode_presence(text) for run, text in runs.items() if text})
 
     async def _prepare(self, address: str, id: str, orders: Assignment) -> None:
         """Give a worker its orders, then the files that it lacks, one after another."""
@@ -268,71 +281,56 @@ class DaskLink:
         """Send a file to a host in chunks, which the scheduler passes on."""
         encoded = encode(file)
         with open(file.path, "rb") as content:
-            is_first = True
-            while True:
+            for start in range(0, max(1, file.size), CHUNK):
                 data = await asyncio.to_thread(content.read, CHUNK)
-                is_last = content.tell() >= file.size or not data
-                await self._on(
-                    address, _PATIENCE, self._host.receive, run, encoded, is_first, data, is_last
-                )
-                if is_last:
-                    return
-                is_first = False
+                ends = start == 0, data, start + CHUNK >= file.size
+                await self._on(address, _PATIENCE, self._host.receive, run, encoded, *ends)
 
     async def _dismiss(self, run: str, patience: float) -> None:
+        await self._client.scheduler.set_metadata(keys=[_RUNS, run], value=b"")
         await self._client.run(
             self._host.dismiss, run, patience, on_error="ignore", asynchronous=True
         )
 
     def _note_finished(self, future: Any) -> None:
         with suppress(RuntimeError):  # the event loop has ended
-            self._loop.call_soon_threadsafe(self._fetch_soon, future)
+            self._start(self._fetch(future))
 
-    def _fetch_soon(self, future: Any) -> None:
-        _, address = self._futures.get(str(future.key), (None, ""))
-        if not address:
-            return  # forgotten meanwhile
-        self._finished.setdefault(address, []).append(future)
-        if address not in self._fetchers:
-            self._fetchers[address] = asyncio.ensure_future(self._fetch(address))
-
-    async def _fetch(self, address: str) -> None:
-        """Fetch the answers of a worker's finished tasks, all that have come at once.
+    async def _fetch(self, future: Any) -> None:
+        """Fetch the answer of a finished task, with those of its worker that come meanwhile.
 
         Each worker by itself: one that does not answer holds up no other.
         """
-        try:
-            while futures := self._finished.pop(address, []):
-                done = {str(f.key): f for f in futures if f.status == "finished"}
-                answers: dict[str, bytes | None] = {}
-                reason = "the host was lost with the answer"
-                try:
-                    if done:
-                        gathered = self._client.gather(done, errors="skip", asynchronous=True)
-                        answers = await asyncio.wait_for(gathered, _PATIENCE)
-                except Exception as error:
-                    reason = reason_of(error)
-                for future in futures:
-                    data = answers.get(str(future.key))
-                    if data is None:
-                        self._post(await self._unanswered(future, reason))
-                    else:
-                        self._post(Answered(str(future.key), data))
-        finally:
-            del self._fetchers[address]
-
-    async def _unanswered(self, future: Any, reason: str) -> Unanswered:
-        is_cut = future.status == "cancelled"
-        if is_cut:
-            reason = "the scheduler was lost"
-        elif future.status == "error":
-            with suppress(Exception):
-                reason = reason_of(await future.exception())
-        return Unanswered(str(future.key), reason, is_cut)
+        _, address = self._futures.get(str(future.key), (None, ""))
+        if not address:
+            return  # forgotten meanwhile
+        self._finished[address].append(future)
+        async with self._fetching[address]:
+            futures = self._finished.pop(address, [])
+            done = {str(f.key): f for f in futures if f.status == "finished"}
+            answers: dict[str, bytes | None] = {}
+            reason = "the host was lost with the answer"
+            try:
+                if done:
+                    gathered = self._client.gather(done, errors="skip", asynchronous=True)
+                    answers = await asyncio.wait_for(gathered, _PATIENCE)
+            except Exception as error:
+                reason = reason_of(error)
+            for each in futures:
+                key, why, is_cut = str(each.key), reason, each.status == "cancelled"
+                if is_cut:
+                    why = "the scheduler was lost"
+                elif each.status == "error":
+                    with suppress(Exception):
+                        why = reason_of(await each.exception())
+                self._post(Ended(key, answers.get(key), why, is_cut))
 
 
 def reason_of(error: BaseException | None) -> str:
     """Return an error in words, with a remedy where that is known."""
+    # Dask's own errors hide these
+    if str(error).endswith(("before comm was established.", "failed to start.")):
+        return reason_of(error and error.__cause__)
     if "TLS configuration" in str(error):
         return "TLS needs certificates; name the files in Dask's configuration (see docs/cluster)"
     if isinstance(error, ModuleNotFoundError) and error.name in ("ringmaster", "msgspec", "psutil"):

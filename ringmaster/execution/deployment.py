@@ -1,15 +1,18 @@
-"""Reaching or starting a Dask cluster, whose connections are encrypted."""
+"""Reaching or starting a Dask cluster, whose connections are encrypted.
+
+A run starts its own hosts again for as long as it lasts, and ends them with it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import shutil
 import socket
 import ssl
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from random import SystemRandom
@@ -18,7 +21,9 @@ from typing import Any
 import msgspec
 
 from ringmaster.errors import ExecutorError, UsageError
-from ringmaster.execution.dask_link import DaskLink, Keeper, reason_of
+from ringmaster.execution.affinity import usable_cpus
+from ringmaster.execution.dask_link import DaskLink, Keeper, News, Upkeep, reason_of
+from ringmaster.execution.dask_protocol import encode
 from ringmaster.model.cluster import Cluster
 
 try:
@@ -31,12 +36,6 @@ except ModuleNotFoundError as error:
         "pip install 'ringmaster-engines[cluster]'"
     ) from None
 
-from ringmaster.execution.host_keeping import (
-    host_command,
-    process_keeper,
-    slurm_keeper,
-    slurm_script,
-)
 from ringmaster.execution.host_process import (
     CONNECT,
     HTTP,
@@ -46,6 +45,10 @@ from ringmaster.execution.host_process import (
     security_of,
 )
 
+#: Seconds between two attempts to start a host.
+RETRY = 60.0
+#: Seconds for a host to end by itself.
+PATIENCE = 10.0
 _LOOPBACK = "127.0.0.1"
 #: Ports of a host for tunnels of SSH.
 _PORTS = range(20000, 32000)
@@ -136,8 +139,13 @@ def _keepers(cluster: Cluster, scheduler: str, security: Security) -> list[Keepe
     options = cluster.options
     if cluster.kind == "local":
         workers = options.get("workers", 2)
-        games = cluster.games or max(1, (os.cpu_count() or 1) // workers)
-        orders = msgspec.structs.replace(orders, games=games, listen=_LOOPBACK)
+        cpus = max(1, usable_cpus() // workers)
+        orders = msgspec.structs.replace(
+            orders,
+            games=cluster.games or cpus,
+            cpus=cpus if cluster.pin else None,
+            listen=_LOOPBACK,
+        )
         start = host_command(sys.executable), orders
         return [process_keeper(f"{n + 1} of {workers}", lambda: start) for n in range(workers)]
     python = options.get("python") or sys.executable
@@ -169,10 +177,6 @@ def _over_ssh(
     there, worker = SystemRandom().sample(_PORTS, 2)
     port = orders.scheduler.rpartition(":")[2]
     settings = {
-        "User": options.get("username"),
-        "Port": options.get("port"),
-        "IdentityFile": options.get("key_file"),
-        "UserKnownHostsFile": options.get("known_hosts"),
         "LocalForward": f"{_LOOPBACK}:{near} {_LOOPBACK}:{worker}",
         "RemoteForward": f"{_LOOPBACK}:{there} {_LOOPBACK}:{port}",
         "BatchMode": "yes",
@@ -182,7 +186,7 @@ def _over_ssh(
         # a link that is cut is noticed within half a minute
         "ServerAliveInterval": 10,
     }
-    words = [f"-o{name}={value}" for name, value in settings.items() if value]
+    words = [f"-o{name}={value}" for name, value in settings.items()]
     orders = msgspec.structs.replace(
         orders,
         scheduler=f"tls://{_LOOPBACK}:{there}",
@@ -191,3 +195,129 @@ def _over_ssh(
     )
     command = shlex.join(["exec", *host_command(python)])
     return ["ssh", "-T", *words, "--", host, command], orders
+
+
+def host_command(python: str) -> list[str]:
+    """Return the command of a host's process."""
+    # -P: the current folder holds the user's files, not ours
+    return [python, "-Pm", "ringmaster.execution.host_process"]
+
+
+def process_keeper(
+    name: str, start: Callable[[], tuple[Sequence[str], HostOrders]], retry: float = RETRY
+) -> Keeper:
+    """Return a keeper of one host's process.
+
+    start  returns the command of the next process, and its orders
+    """
+
+    async def keep(post: Callable[[News], None]) -> None:
+        reported = ""
+        while True:
+            began = time.monotonic()
+            command, orders = start()
+            status, output = await _call(command, encode(orders) + b"\n")
+            reason = _last_line(output) or f"it ended with status {status}"
+            if status < 0:
+                reason = f"its process was killed by signal {-status}"
+            lasted = time.monotonic() - began
+            if reason != reported or lasted > RETRY:
+                post(Upkeep(f"host {name} is down: {reason}; trying again each minute"))
+                reported = reason
+            await asyncio.sleep(max(min(1.0, retry), retry - lasted))
+
+    return keep
+
+
+async def _call(command: Sequence[str], input: bytes = b"") -> tuple[int, str]:
+    """Run a command to its end, or end it when cancelled; return its status and output."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return 1, f"{command[0]}: {error.strerror}"
+    try:
+        output, _ = await process.communicate(input)
+    finally:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), PATIENCE)
+        except TimeoutError:
+            process.kill()
+    return process.returncode or 0, output.decode(errors="replace").strip()
+
+
+def _last_line(output: str) -> str:
+    return output.rpartition("\n")[2].strip()
+
+
+def slurm_keeper(script: str, count: int, retry: float = RETRY) -> Keeper:
+    """Return a keeper of so many Slurm jobs, each of them a host."""
+
+    async def keep(post: Callable[[News], None]) -> None:
+        jobs: list[str] = []
+        reported = ""
+        try:
+            while True:
+                status, output = await _call(["squeue", "--me", "--noheader", "--format=%A %t"])
+                if status == 0:
+                    rows = [line.split() for line in output.splitlines()]
+                    states = {row[0]: row[1] for row in rows if len(row) == 2}
+                    for job in [job for job in jobs if job not in states]:
+                        jobs.remove(job)
+                        text = f"Slurm job {job} has ended; another is submitted"
+                        post(Upkeep(f"{text} (see slurm-{job}.out)"))
+                    post(Upkeep(queued=sum(states[job] == "PD" for job in jobs)))
+                while len(jobs) < count:
+                    status, output = await _call(["sbatch", "--parsable"], script.encode())
+                    last = _last_line(output)
+                    if status:
+                        if last != reported:
+                            post(Upkeep(f"{last}; trying again each minute"))
+                        reported = last
+                        break
+                    jobs.append(last.partition(";")[0])
+                    reported = ""
+                    post(Upkeep(f"Slurm job {jobs[-1]} is submitted", False, len(jobs)))
+                await asyncio.sleep(retry)
+        finally:
+            if jobs:
+                await _call(["scancel", *jobs])
+
+    return keep
+
+
+def slurm_script(options: dict[str, Any], python: str, orders: HostOrders) -> str:
+    """Return a job's script, with the orders: only its owner can read it.
+
+    options  of `Cluster.slurm`
+    """
+    directives = {
+        "-J ": "ringmaster",
+        "-p ": options.get("queue"),
+        "-A ": options.get("account"),
+        "-n ": 1,
+        "--cpus-per-task=": options["cores"],
+        "--mem=": f"{(orders.memory or 0) >> 20}M",
+        "-t ": options.get("walltime"),
+    }
+    lines = [f"{name}{value}" for name, value in directives.items() if value]
+    return "\n".join(
+        [
+            "#!/bin/sh",
+            *(f"#SBATCH {line}" for line in [*lines, *options["directives"]]),
+            # seconds of the epoch at which the time limit ends the job
+            'export SLURM_JOB_END_TIME=$(date -d "$(squeue -h -j $SLURM_JOB_ID -o %e)" +%s)',
+            *options["prologue"],
+            f"exec {shlex.join(host_command(python))} <<'END'",
+            encode(orders).decode(),
+            "END",
+            "",
+        ]
+    )

@@ -138,6 +138,10 @@ class Executor(ABC):
         """Return a text for each host that is not used, with the reason."""
         return []
 
+    def sharing(self) -> str:
+        """Return with whom this run shares its hosts, or ""."""
+        return ""
+
     def programs(self) -> Mapping[str, str]:
         """Return the SHA-256, by name, of programs that all hosts have, and must have."""
         return {}

@@ -17,10 +17,10 @@ Standard input is a socket.  It begins with a message of JSON:
     files   limit of open files for a worker
     grace   seconds for workers to end by themselves once the parent is gone
 
-Each request follows as a slot number with three or four descriptors: the worker's end of
-its connection, the write end of a status pipe, a file for standard error, and optionally
-the worker's end of its job queue.  The server writes the worker's process id to the status
-pipe, and later its wait status.  At the end of the input it ends its workers and exits.
+Each request follows as a slot number with three descriptors: the worker's end of its
+connection, the write end of a status pipe, and a file for standard error.  The server writes
+the worker's process id to the status pipe, and later its wait status.  At the end of the input
+it ends its workers and exits.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ import time
 import traceback
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from types import FrameType
 from typing import Any
 
 #: A process id or a wait status on the status pipe.
@@ -59,8 +58,8 @@ class _Server:
         os.set_blocking(self.wakeup_r, False)
         os.set_blocking(self.wakeup_w, False)
         signal.set_wakeup_fd(self.wakeup_w, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, _do_nothing)
-        signal.signal(signal.SIGINT, _do_nothing)
+        signal.signal(signal.SIGCHLD, do_nothing)
+        signal.signal(signal.SIGINT, do_nothing)
 
     def run(self) -> None:
         poll = select.poll()
@@ -76,26 +75,24 @@ class _Server:
     def take_request(self) -> bool:
         """Start one worker; return False at the end of the input."""
         try:
-            data, fds, _, _ = socket.recv_fds(self.control, REQUEST.size, 4)
+            data, fds, _, _ = socket.recv_fds(self.control, REQUEST.size, 3)
         except ConnectionError:
             return False
         if len(data) < REQUEST.size or len(fds) < 3:
             return False
         for fd in fds:
             os.set_inheritable(fd, False)
-        connection, status, stderr, *queue = fds
+        connection, status, stderr = fds
         pid = os.fork()
         if pid == 0:
-            self.become_worker(REQUEST.unpack(data)[0], connection, status, stderr, *queue)
-        for fd in (connection, stderr, *queue):
+            self.become_worker(REQUEST.unpack(data)[0], connection, status, stderr)
+        for fd in (connection, stderr):
             os.close(fd)
         self.children[pid] = status
         _report(status, pid)
         return True
 
-    def become_worker(
-        self, slot: int, connection: int, status: int, stderr: int, queue: int | None = None
-    ) -> None:
+    def become_worker(self, slot: int, connection: int, status: int, stderr: int) -> None:
         """Become a worker in the new process; does not return."""
         code = 1
         try:
@@ -116,9 +113,7 @@ class _Server:
             # The parent raised the limit for itself; engines get the user's.
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             resource.setrlimit(resource.RLIMIT_NOFILE, (config["files"], hard))
-            code = worker.serve(
-                slot, connection, config["reaper"], config["work"], config["setup"], queue
-            )
+            code = worker.serve(slot, connection, config["reaper"], config["work"], config["setup"])
         except BaseException:
             traceback.print_exc()
         finally:
@@ -163,8 +158,8 @@ def _report(fd: int, number: int) -> None:
         os.write(fd, NUMBER.pack(number))
 
 
-def _do_nothing(_number: int, _frame: FrameType | None) -> None:
-    pass
+def do_nothing(*_signal: object) -> None:
+    """Ignore a signal; unlike SIG_IGN, engines do not inherit it."""
 
 
 def main() -> None:

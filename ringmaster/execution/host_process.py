@@ -1,23 +1,27 @@
 """A machine as a host: a Dask worker that joins a scheduler, again and again.
 
-`ringmaster worker` runs it by hand.  A run starts it on hosts of its own (`host_keeping`), with
+`ringmaster worker` runs it by hand.  A run starts it on hosts of its own (`deployment`), with
 orders as a line of standard input: keys and certificates never stand in a file or a command line.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import signal
+import ssl
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 
 import dask
 import msgspec
 from distributed import Worker
+from distributed.comm.core import FatalCommClosedError
 from distributed.core import rpc
 from distributed.security import Security
 from distributed.versions import VersionMismatchWarning
@@ -38,6 +42,10 @@ CONNECT = 30.0
 PULSE = 10.0
 #: Seconds before the end of a batch job at which its host leaves.
 LEAVE = 20.0
+
+#: Errors that waiting does not mend, of certificates and of arguments; others are the network's.
+_LASTING = FatalCommClosedError | ssl.SSLError | TypeError | ValueError
+_LASTING_NUMBERS = errno.EACCES, errno.EADDRNOTAVAIL, errno.ENOENT
 
 
 class HostOrders(msgspec.Struct, frozen=True):
@@ -90,10 +98,11 @@ async def greet(address: str, security: Security, seconds: float) -> None:
 async def serve(orders: HostOrders, say: Callable[[str], None]) -> None:
     """Play for a scheduler until a signal, again after each end of the connection.
 
-    Raises UsageError.
+    Raises UsageError for orders that will never do: wrong certificates, a wrong address.
     """
-    if orders.cpus is not None:
-        dask_host.MACHINE.claims = claim(orders.cpus)
+    # kept to the end
+    claims = [] if orders.cpus is None else claim(orders.cpus)
+    dask_host.has_own_cpus = bool(claims)
     quieten()
     # engines use memory, Dask does not
     shares = ("target", "spill", "pause", "terminate")
@@ -106,13 +115,14 @@ async def serve(orders: HostOrders, say: Callable[[str], None]) -> None:
     end = os.environ.get("SLURM_JOB_END_TIME", "")
     if end.isdecimal():
         seconds = int(end) - time.time() - LEAVE
-        dask_host.MACHINE.leaves = time.monotonic() + seconds
+        dask_host.leaves = time.monotonic() + seconds
         loop.call_later(seconds, stop.set)
     staying = asyncio.ensure_future(_stay(orders, say))
     stopping = asyncio.ensure_future(stop.wait())
     await asyncio.wait((staying, stopping), return_when=asyncio.FIRST_COMPLETED)
     staying.cancel()
-    await asyncio.gather(staying, return_exceptions=True)
+    with suppress(asyncio.CancelledError):
+        await staying
     if stop.is_set():
         say(f"left {orders.scheduler}")
 
@@ -132,12 +142,23 @@ async def _stay(orders: HostOrders, say: Callable[[str], None]) -> None:
             joined, reported, text = time.monotonic(), "", f"lost {orders.scheduler}"
         except Exception as error:
             text = f"cannot join {orders.scheduler}: {reason_of(error)}"
+            if _will_stay(error):
+                raise UsageError(text) from error
         if text != reported:
             say(f"{text}; trying again until it answers")
             reported = text
         if orders.patience is not None and time.monotonic() - joined > orders.patience:
             return
         await asyncio.sleep(RETRY)
+
+
+def _will_stay(error: BaseException | None) -> bool:
+    """Return whether joining again fails, too, because of a certificate or an argument."""
+    if error is None or isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return False
+    number = getattr(error, "errno", None)
+    is_lasting = isinstance(error, _LASTING) or number in _LASTING_NUMBERS
+    return is_lasting or _will_stay(error.__cause__)
 
 
 async def _join(orders: HostOrders) -> Worker:

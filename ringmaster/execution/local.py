@@ -34,14 +34,8 @@ from ringmaster.execution.processes import (
 from ringmaster.model.jobs import CheckJob, Job
 from ringmaster.model.results import JobResult
 
-#: Seconds of work, and jobs, that are queued ahead for a worker at most; Linux holds ten
-#: messages in the socket.
+#: Seconds of work, and jobs for a worker, that wait here at most.
 AHEAD_SECONDS, AHEAD_JOBS = 0.01, 10
-#: Seconds between two looks at workers that all have queued jobs.  Waking up for each
-#: result costs more than the result.
-LINGER = 0.002
-#: Seconds after which the jobs queued for a busy worker are taken back for others.
-LATE = 0.05
 
 #: Seconds between two looks for workers that were stopped.
 LOOK_PERIOD = 10.0
@@ -60,16 +54,14 @@ class _Slot:
     def __init__(self, number: int, process: WorkerProcess) -> None:
         self.number = number
         self.process = process
-        #: Numbers of its jobs: the one in progress, then the queued ones.
-        self.jobs: deque[int] = deque()
+        #: Number of its job.
+        self.job: int | None = None
         #: Deaths since the last finished job.
         self.deaths = 0
         #: When the job in progress began.
         self.began = 0.0
-        #: How many jobs are worth queueing ahead.
+        #: How many jobs are worth having ready for it.
         self.depth = 0
-        #: Whether the last result was of a game or a shard.
-        self.has_played = False
         #: Whether the worker ends after its job in progress.
         self.is_leaving = False
         #: Whether it was stopped at the last look.
@@ -90,9 +82,7 @@ class LocalExecutor(Executor):
     times, or a worker that dies three times without finishing a job, is an ExecutorError.
     Workers start in the background; `wait` reports one that cannot start.
 
-    Jobs that take less than `AHEAD_SECONDS` are queued ahead at their worker, if more jobs
-    are submitted than there are workers.  A worker that is suddenly slow loses its queue to
-    the others.
+    More jobs than workers may be submitted while they take less than `AHEAD_SECONDS`.
 
     Raises ExecutorError when processes cannot be started.
     """
@@ -121,7 +111,6 @@ class LocalExecutor(Executor):
         #: in progress would slow down the start of the others.
         self._starting = set(range(slots))
         self._by_fd: dict[int, _Slot] = {}
-        self._has_queued = False
         self._next_look = time.monotonic() + LOOK_PERIOD
         self._poll = select.poll()
         self._decode = msgspec.json.Decoder(JobResult).decode
@@ -160,11 +149,11 @@ class LocalExecutor(Executor):
         raise_file_limit(slots)
         staying = [slot for slot in self._slots if not slot.is_leaving]
         # idle workers go first, then the newest
-        staying.sort(key=lambda slot: (bool(slot.jobs), -slot.number))
+        staying.sort(key=lambda slot: (slot.job is not None, -slot.number))
         for slot in staying[: max(0, len(staying) - slots)]:
             slot.is_leaving = True
-            self._take_back(slot)
-            if not slot.jobs:
+            slot.depth = 0
+            if slot.job is None:
                 self._end_slot(slot)
         missing = slots - len(staying)
         for slot in [slot for slot in self._slots if slot.is_leaving][: max(0, missing)]:
@@ -186,7 +175,8 @@ class LocalExecutor(Executor):
 
     def in_progress(self) -> Sequence[Job]:
         """Return the jobs that workers have begun, those of leaving workers too."""
-        return [self._jobs[number] for number in sorted(s.jobs[0] for s in self._slots if s.jobs)]
+        numbers = sorted(slot.job for slot in self._slots if slot.job is not None)
+        return [self._jobs[number] for number in numbers]
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Return events as soon as there is one (see `Executor.wait`).
@@ -204,8 +194,6 @@ class LocalExecutor(Executor):
             woken = False
             while not (woken or self._failure):
                 seconds = 0.0 if self._events else deadline - time.monotonic()
-                if self._has_queued:
-                    seconds = self._check_queues(seconds)
                 self._find_stopped()
                 for fd, _ in self._poll.poll(milliseconds(min(seconds, LOOK_PERIOD))):
                     if fd in self._by_fd:
@@ -288,7 +276,7 @@ class LocalExecutor(Executor):
             return
         self._next_look = now + LOOK_PERIOD
         for slot in list(self._slots):
-            is_stopped = bool(slot.jobs) and slot.process.is_stopped()
+            is_stopped = slot.job is not None and slot.process.is_stopped()
             if is_stopped and slot.was_stopped:
                 self._replace(slot, "it was stopped (SIGSTOP), perhaps by an engine")
             slot.was_stopped = is_stopped and not slot.was_stopped
@@ -299,7 +287,7 @@ class LocalExecutor(Executor):
         self._poll.register(fd, select.POLLIN)
 
     def _dispatch(self) -> None:
-        """Send pending jobs to idle workers, then queue more of them ahead."""
+        """Send pending jobs to idle workers."""
         if self._starting:
             return
         while self._pending and self._idle:
@@ -310,109 +298,55 @@ class LocalExecutor(Executor):
             except ConnectionError:
                 continue  # It died idle; its end of file is still to be read.
             self._pending.popleft()
-            slot.jobs.append(number)
+            slot.job = number
             slot.began = time.monotonic()
-        if self._losses:
-            return  # One job at a time, so that the job that kills workers is identified.
-        for slot in self._slots:
-            while self._pending and 0 < len(slot.jobs) <= slot.depth and self._queue_next(slot):
-                self._has_queued = True
-
-    def _queue_next(self, slot: _Slot) -> bool:
-        """Queue the next pending job at a worker; return False when that is impossible."""
-        number, data = self._pending[0]
-        queue = slot.process.queue
-        if queue is None or not queue.put(worker.NUMBER.pack(number) + data):
-            return False
-        self._pending.popleft()
-        slot.jobs.append(number)
-        return True
-
-    def _check_queues(self, seconds: float) -> float:
-        """Take queued jobs back from late workers; return how many seconds to wait for a
-        result."""
-        now = time.monotonic()
-        queued = [slot for slot in self._slots if len(slot.jobs) > 1]
-        if len(queued) == self._size and seconds > LINGER:
-            time.sleep(LINGER)
-        for slot in queued:
-            if now - slot.began > LATE:
-                self._take_back(slot)
-                if not slot.jobs:
-                    # The worker may be about to begin a job, during which its connection
-                    # must stay silent.  It keeps the first.
-                    self._queue_next(slot)
-        self._has_queued = bool(queued)
-        return min(seconds, LATE) if queued else seconds
-
-    def _take_back(self, slot: _Slot) -> None:
-        """Return the jobs that a worker has not begun to the pending ones."""
-        slot.depth = 0
-        if slot.process.queue is None:
-            return
-        for data in reversed(slot.process.queue.take_back()):
-            number = worker.NUMBER.unpack_from(data)[0]
-            slot.jobs.remove(number)
-            self._pending.appendleft((number, data[worker.NUMBER.size :]))
 
     def _receive(self, slot: _Slot) -> None:
-        """Read a worker's messages, or notice its end."""
-        connection, messages = slot.process.connection, list[bytes]()
+        """Read a worker's message, or notice its end."""
         try:
-            # those of all jobs that may have ended meanwhile
-            while not messages or (len(messages) < len(slot.jobs) and connection.poll()):
-                messages.append(connection.recv_bytes())
+            message = slot.process.connection.recv_bytes()
         except (EOFError, OSError):
-            if not messages:
-                self._replace(slot)
-                return
-        for message in messages:
-            if message[:1] == worker.NOTICE:
-                self._notices.append((message[1:].decode("utf-8", "replace"), True))
-            elif not self._handle(slot, message):
-                return
-        if messages[-1][:1] == worker.NOTICE:
+            self._replace(slot)
             return
-        now = time.monotonic()
-        pace = max(now - slot.began, 1e-9) / len(messages)
-        # Checks are quick and say nothing about the length of games.
-        is_steady = slot.has_played and slot.process.queue is not None and not slot.is_leaving
-        slot.depth = min(AHEAD_JOBS, int(AHEAD_SECONDS / pace)) if is_steady else 0
-        slot.began = now
+        if message[:1] == worker.NOTICE:
+            self._notices.append((message[1:].decode("utf-8", "replace"), True))
+        else:
+            self._handle(slot, message)
 
-    def _handle(self, slot: _Slot, message: bytes) -> bool:
-        """Handle one message; return whether the worker goes on."""
+    def _handle(self, slot: _Slot, message: bytes) -> None:
+        """Handle a message that ends the worker's start or its job, or tells of its fault."""
         tag, body = message[:1], message[1:]
         if tag == worker.RESULT:
             number = worker.NUMBER.unpack_from(body)[0]
             try:
+                if number != slot.job:
+                    raise ValueError(f"it is of job {number}")
                 result = self._decode(body[worker.NUMBER.size :])
-                slot.jobs.remove(number)
             except (msgspec.MsgspecError, ValueError) as error:
                 self._replace(slot, f"sent no valid result of its job: {error}")
-                return False
-            slot.deaths = 0
-            slot.has_played = not isinstance(self._jobs[number], CheckJob)
+                return
+            # checks are quick and say nothing about the length of games
+            is_game = not isinstance(self._jobs[number], CheckJob)
+            pace = max(time.monotonic() - slot.began, 1e-9)
+            slot.depth = min(AHEAD_JOBS, int(AHEAD_SECONDS / pace)) if is_game else 0
+            slot.deaths, slot.job = 0, None
             self._finish(number, result)
         elif tag != worker.READY:
             self._replace(slot, body.decode("utf-8", "replace"))
-            return False
+            return
         self._starting.discard(slot.number)
-        if slot.is_leaving and not slot.jobs:
+        if slot.is_leaving:
             self._end_slot(slot)
-            return False
-        if not slot.jobs:
+        else:
             self._idle.append(slot)
-        return True
 
     def _replace(self, slot: _Slot, fault: str = "") -> None:
-        """Report the jobs of a worker that has ended or failed, and start another worker."""
+        """Report the job of a worker that has ended or failed, and start another worker."""
         process = slot.process
         self._starting.discard(slot.number)
         fd = process.connection.fileno()
         self._poll.unregister(fd)
         del self._by_fd[fd]
-        self._take_back(slot)
         process.hang_up()
         if wait_for([process], _FAULT_GRACE if fault else _EXIT_GRACE):
             process.signal(signal.SIGKILL)
@@ -424,8 +358,9 @@ class LocalExecutor(Executor):
         if self._reaper:
             self._reaper.kill_engines(slot.number)
         slot.deaths += 1
-        while slot.jobs:
-            self._report_loss(slot.jobs.popleft(), reason)
+        if slot.job is not None:
+            self._report_loss(slot.job, reason)
+            slot.job = None
         if slot.deaths >= MAX_DEATHS:
             self._fail(
                 f"worker {slot.number} ended {slot.deaths} times in a row without "

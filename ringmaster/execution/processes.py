@@ -26,16 +26,13 @@ import psutil
 
 from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import fork_server
-from ringmaster.execution.connection import MAX_QUEUES, JobQueue
 
 #: Seconds for workers to end by themselves when the parent has died.
 ORPHAN_GRACE = 5.0
 
-#: Descriptors of the parent for a worker (connection, status pipe, standard error), for
-#: its job queue, and for everything else.
-_WORKER_FILES = 3
-_QUEUE_FILES = 2
-_OTHER_FILES = 128
+#: Descriptors of the parent for a worker (connection, status pipe, standard error), and for
+#: everything else.
+_WORKER_FILES, _OTHER_FILES = 3, 128
 
 _LAST_WORDS = 4000  # bytes of standard error in a message
 _SWEEP = 10.0  # seconds for a helper process to finish at its end
@@ -47,19 +44,15 @@ def raise_file_limit(workers: int) -> int:
     Raises ExecutorError when the system does not allow as many.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = _WORKER_FILES * workers + _QUEUE_FILES * min(workers, MAX_QUEUES) + _OTHER_FILES
+    needed = _WORKER_FILES * workers + _OTHER_FILES
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return soft
-    if hard != resource.RLIM_INFINITY and hard < needed:
-        raise ExecutorError(
-            f"{counted(workers, 'game')} at a time need {needed} open files, and a process may "
-            f"have {hard} here (ulimit -Hn)"
-        )
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
     except (OSError, ValueError) as error:
         raise ExecutorError(
-            f"{counted(workers, 'game')} at a time need {needed} open files: {error}"
+            f"{counted(workers, 'game')} at a time need {needed} open files, and a process may "
+            f"have {hard} here (ulimit -Hn): {error}"
         ) from error
     return soft
 
@@ -68,7 +61,6 @@ class WorkerProcess:
     """A worker's process: its connection, its standard error, and how it ended.
 
     slot       the worker's number
-    queue      its job queue, None without one
     status_fd  readable when there is news of the process
     """
 
@@ -94,11 +86,6 @@ class WorkerProcess:
             # Append mode, so that truncating leaves no hole.
             self._stderr: IO[bytes] = ours.enter_context(tempfile.TemporaryFile("a+b", buffering=0))
             fds = [far_end.fileno(), status_w, self._stderr.fileno()]
-            self.queue: JobQueue | None = None
-            if JobQueue.is_available(slot):
-                self.queue = JobQueue()
-                ours.callback(self.queue.close)
-                fds.append(self.queue.worker_end.fileno())
             socket.send_fds(control, [fork_server.REQUEST.pack(slot)], fds)
             self._open = ours.pop_all()
 

@@ -2,7 +2,7 @@
 
 A work object runs the jobs.  The worker knows its factory by a dotted name only.
 
-Parent and worker share one duplex connection (`connection`).  The parent sends the number
+Parent and worker share one duplex connection.  The parent sends the number
 of a job and the job as JSON.  The worker sends READY once, then RESULT with the job's
 number and its result for every job.  During a job it may send NOTICE with a message for the
 user.  When the work raises, it sends FAULT with the traceback and exits.  A closed connection
@@ -20,13 +20,12 @@ import struct
 import traceback
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
-from types import FrameType
 from typing import Any, Protocol
 
 import msgspec
 
 from ringmaster.execution.affinity import pin
-from ringmaster.execution.connection import Inbox
+from ringmaster.execution.fork_server import do_nothing
 from ringmaster.model.jobs import Job, WorkerContext
 from ringmaster.model.results import JobResult
 
@@ -60,20 +59,18 @@ def serve(
     reaper_fd: int | None,
     work: str,
     setup: Mapping[str, Any],
-    queue_fd: int | None = None,
 ) -> int:
     """Be the worker of a slot until the connection closes; return the exit status.
 
-    work      name of the factory, "package.module:factory"
-    queue_fd  the worker's end of a `connection.JobQueue`, or None
+    work  name of the factory, "package.module:factory"
 
-    Standard error must be a regular file.  Takes over `control_fd` and `queue_fd`.
+    Standard error must be a regular file.  Takes over `control_fd`.
     """
     faulthandler.enable()
     signal.signal(signal.SIGTERM, _terminate)
     # Ctrl-C is the parent's business.  Engines do not inherit a handler that does
     # nothing; they would inherit SIG_IGN.
-    signal.signal(signal.SIGINT, _do_nothing)
+    signal.signal(signal.SIGINT, do_nothing)
     connection = Connection(control_fd)
     worker: Work | None = None
     try:
@@ -90,7 +87,7 @@ def serve(
         factory: Callable[[WorkerContext], Work] = getattr(importlib.import_module(module), name)
         worker = factory(WorkerContext(slot, control_fd, reaper_fd, setup, say))
         if _send(connection, READY):
-            _run_jobs(connection, Inbox(connection, queue_fd), worker)
+            _run_jobs(connection, worker)
         return 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
@@ -99,19 +96,19 @@ def serve(
         _send(connection, FAULT + traceback.format_exc().encode("utf-8", "backslashreplace"))
         return FAULTY
     finally:
-        signal.signal(signal.SIGTERM, _do_nothing)
+        signal.signal(signal.SIGTERM, do_nothing)
         if worker is not None:
             worker.close()
         connection.close()
 
 
-def _run_jobs(connection: Connection, inbox: Inbox, worker: Work) -> None:
+def _run_jobs(connection: Connection, worker: Work) -> None:
     """Run jobs and send their results until the parent is gone."""
     decode = msgspec.json.Decoder(Job).decode
     encode = msgspec.json.Encoder().encode
     while True:
         try:
-            message = inbox.take()
+            message = connection.recv_bytes()
         except (EOFError, ConnectionError):
             return
         number, job = message[: NUMBER.size], message[NUMBER.size :]
@@ -131,9 +128,5 @@ def _send(connection: Connection, message: bytes) -> bool:
     return True
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> None:
+def _terminate(*_signal: object) -> None:
     raise SystemExit(128 + signal.SIGTERM)
-
-
-def _do_nothing(_number: int, _frame: FrameType | None) -> None:
-    pass

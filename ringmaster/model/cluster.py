@@ -66,6 +66,8 @@ class Cluster(msgspec.Struct, frozen=True):
     memory    bytes for the engines of a game, None for no limit
     ship      files and folders that every worker gets
     insecure  whether the connections to `address` may be unencrypted
+    share     part of the games at a time beside another run's, in proportion to its share
+    priority  runs of a higher one get all games at a time that they can use
     reconnect  seconds to wait for a scheduler that does not answer
     wait_for_hosts  seconds without a host that can play until the run ends
     """
@@ -80,6 +82,8 @@ class Cluster(msgspec.Struct, frozen=True):
     ship: tuple[str, ...] = ()
     tls: Tls | None = None
     insecure: bool = False
+    share: float = 1.0
+    priority: int = 0
     reconnect: float = 60.0
     wait_for_hosts: float = 600.0
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from ringmaster.execution.dask_link import Answered, DaskLink, News, Prepared, Unanswered, Workers
+from ringmaster.execution.dask_link import DaskLink, Ended, News, Prepared, Workers
 from ringmaster.execution.dask_protocol import (
     Answer,
     Assignment,
@@ -17,6 +17,7 @@ from ringmaster.execution.dask_protocol import (
     Outcome,
     encode,
 )
+from ringmaster.execution.sharing import Presence
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 from tests.execution.scripted_work import expected
@@ -95,6 +96,10 @@ class FakeLink(DaskLink):
         self._ids[address] = id or f"id of {name}"
         self.post(Workers(dict(self._ids)))
 
+    def meet(self, *runs: Presence) -> None:
+        """Let other runs on the cluster give a sign."""
+        self.post(Workers(dict(self._ids), {each.run: each for each in runs}))
+
     def leave(self, address: str) -> None:
         """Let a host leave the cluster."""
         del self._ids[address]
@@ -109,6 +114,7 @@ class FakeLink(DaskLink):
         failure: str = "",
         unprepared: bool = False,
         seconds: float = 0.0,
+        load: float = 0.5,
     ) -> Task:
         """Answer a task, by default the oldest."""
         task = task or self.tasks[0]
@@ -118,11 +124,11 @@ class FakeLink(DaskLink):
             Outcome(n.number, None if lost else result(n.job), lost) for n in task.jobs
         )
         is_done = not failure and not unprepared
-        answer = Answer(outcomes if is_done else (), seconds, 0.5, (), failure, unprepared)
-        self.post(Answered(task.key, encode(answer)))
+        answer = Answer(outcomes if is_done else (), seconds, load, (), failure, unprepared)
+        self.post(Ended(task.key, encode(answer)))
         return task
 
     def lose(self, task: Task, *, is_cut: bool = False) -> None:
         """Let a task end without an answer."""
         self.tasks.remove(task)
-        self.post(Unanswered(task.key, "lost on the way", is_cut))
+        self.post(Ended(task.key, None, "lost on the way", is_cut))

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import ExecutorError
-from ringmaster.execution.cluster_hosts import CHANCE, Health
+from ringmaster.execution import cluster_hosts, sharing
+from ringmaster.execution.cluster_hosts import CHANCE, RENEWAL, SETTLING, Health
 from ringmaster.execution.dask_executor import DaskExecutor
-from ringmaster.execution.dask_link import Answered, Prepared, Silence, Upkeep, Workers
+from ringmaster.execution.dask_link import Ended, Prepared, Silence, Upkeep, Workers
 from ringmaster.execution.dask_protocol import HostFacts
 from ringmaster.execution.executor import Done, JobEnd, Lost
+from ringmaster.execution.sharing import Neighbours, Presence
 from ringmaster.model.cluster import Calibration, Cluster, Host
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
@@ -167,7 +169,7 @@ def test_every_job_ends_once_whatever_hosts_do(steps: list[str], slots: int) -> 
     executor = DaskExecutor("no:matter", lambda: link, Cluster())
     submitted: dict[str, Job] = {}
     ended: list[str] = []
-    old: list[Answered] = []
+    old: list[Ended] = []
     hosts: list[str] = []
 
     def settle() -> None:
@@ -661,6 +663,182 @@ def test_host_without_a_speed_is_not_used(link: FakeLink, make: Make) -> None:
     link.answer(result=speed(None))
     with pytest.raises(ExecutorError, match="player 'a' has no speed: it reports no nodes"):
         news(executor)
+
+
+class Clock:
+    """Stands in for the monotonic clock."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(cluster_hosts, "time", clock)
+    return clock
+
+
+def playing(link: FakeLink, make: Make) -> DaskExecutor:
+    """Return an executor whose host of two slots was measured and plays two games."""
+    executor = make(timed(), players=[CLOCK])
+    link.join("tcp://one", 2)
+    news(executor)
+    for _ in range(2):
+        link.answer(result=speed(500_000.0))
+    news(executor)
+    for n in range(2):
+        executor.submit(msgspec.structs.replace(TIMED_GAME, id=f"0_{n}"))
+    news(executor)
+    return executor
+
+
+def play_one(
+    link: FakeLink, executor: DaskExecutor, number: int, load: float = 1.0
+) -> tuple[float | None, list[str]]:
+    """End the oldest game and submit another; return the game's speed, and all tasks' jobs."""
+    oldest = next(task for task in link.tasks if task.ids[0].startswith("0_"))
+    link.answer(oldest, load=load, seconds=10.0)
+    (event,) = news(executor)
+    executor.submit(msgspec.structs.replace(TIMED_GAME, id=f"0_{number}"))
+    news(executor)
+    assert isinstance(event, Done)
+    assert isinstance(event.result, GameResult)
+    assert event.result.host is not None
+    return event.result.host.speed, [task.ids[0] for task in link.tasks]
+
+
+def test_host_in_play_is_measured_again_after_half_an_hour_between_games(
+    link: FakeLink, make: Make, clock: Clock
+) -> None:
+    executor = playing(link, make)
+    clock.now += RENEWAL - 1
+    assert play_one(link, executor, 2) == (0.5, ["0_1", "0_2"])
+    clock.now += 2
+    # the measurements take the places of the next two games; no game is disturbed
+    trials = [f"speed of a, {slot} of 2" for slot in (1, 2)]
+    assert play_one(link, executor, 3) == (0.5, ["0_2", *trials])
+    assert executor.room() == 0
+    link.answer(link.tasks[1], result=speed(1_000_000.0))
+    link.answer(link.tasks[1], result=speed(1_000_000.0))
+    news(executor)
+    (_, begun) = link.tasks
+    (played,) = begun.jobs
+    assert isinstance(played.job, GameJob)
+    assert {str(player.time_control) for player in played.job.players} == {"10+0.1"}
+    # a result has the speed that held when its game began
+    assert play_one(link, executor, 4)[0] == 0.5
+    assert play_one(link, executor, 5)[0] == 1.0
+
+
+def test_host_is_measured_again_when_its_load_has_changed(
+    link: FakeLink, make: Make, clock: Clock
+) -> None:
+    executor = playing(link, make)
+    clock.now += SETTLING + 1
+    for number, load in enumerate((1.0, 1.2, 0.8), start=2):
+        assert len(play_one(link, executor, number, load)[1]) == 2
+    assert len(play_one(link, executor, 5, 1.3)[1]) == 3
+    # one measurement for a change
+    assert play_one(link, executor, 6, 1.5)[1] == [f"speed of a, {slot} of 2" for slot in (1, 2)]
+
+
+def test_host_without_a_new_speed_keeps_the_old_one(
+    link: FakeLink, make: Make, clock: Clock
+) -> None:
+    executor = playing(link, make)
+    clock.now += RENEWAL + 1
+    play_one(link, executor, 2)
+    link.answer(link.tasks[1], result=speed(None))
+    link.answer(link.tasks[1], lost="the engine crashed")
+    news(executor)
+    play_one(link, executor, 3)
+    assert play_one(link, executor, 4)[0] == 0.5
+
+
+# sharing
+
+
+def run_of(name: str, *, beat: int = 1, **facts: object) -> Presence:
+    return Presence(**{"run": name, "name": name, "beat": beat, **facts})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("slots", "own", "others", "part"),
+    [
+        (4, {"share": 3.0}, [{"wants": 4}], 3),
+        (4, {}, [{"wants": 4, "share": 3.0}], 1),
+        # what one does not want, the others share
+        (12, {"share": 3.0}, [{"wants": 1}], 11),
+        (12, {"share": 2.0}, [{"wants": 1}, {"wants": 12, "share": 9.0}], 2),
+        (12, {}, [{"wants": 0}, {"wants": 12}], 6),
+        # none stays without a game
+        (1, {}, [{"wants": 1}], 1),
+        # a higher priority goes first
+        (4, {"share": 9.0}, [{"wants": 4, "priority": 1}], 0),
+        (4, {}, [{"wants": 3, "priority": 1}], 1),
+        (4, {}, [{"wants": 9, "priority": -1}], 4),
+    ],
+)
+def test_part_of_the_cluster_follows_shares_wants_and_priorities(
+    slots: int, own: dict[str, object], others: list[dict[str, object]], part: int
+) -> None:
+    runs = [run_of(f"other {n}", **facts) for n, facts in enumerate(others)]
+    neighbours = Neighbours(run_of("own", **own))
+    neighbours.take({each.run: each for each in runs})
+    assert neighbours.part(slots) == part
+
+
+def test_run_plays_its_share_beside_another_one_and_all_games_without_it(
+    link: FakeLink, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(sharing, "time", clock)
+    executor = make(Cluster(share=3.0), name="tune")
+    for name in ("one", "two"):
+        link.join(f"tcp://{name}", 2)
+    link.meet(run_of("other", wants=4, jobs={"tcp://one": 1}))
+    for n in range(8):
+        executor.submit(game(n))
+    news(executor)
+    assert executor.slots == 3
+    # where the other has no game
+    assert sorted(task.address for task in link.tasks) == ["tcp://one", "tcp://two", "tcp://two"]
+    text = (
+        "the cluster is shared with other (share 1, priority 0); this run has share 3, priority 0"
+    )
+    assert executor.sharing() == text
+    assert text in told(executor)
+    # this run could use all
+    link.meet(run_of("other", wants=4, jobs={"tcp://one": 1}, beat=2))
+    news(executor)
+    assert link.presence.wants == 4
+    assert link.presence.jobs == {"tcp://one": 1, "tcp://two": 2}
+    clock.now += sharing.LAPSE
+    # a run that died gives no further sign
+    link.meet(run_of("other", wants=4, jobs={"tcp://one": 1}, beat=2))
+    news(executor)
+    assert executor.slots == len(link.tasks) == 4
+    assert executor.sharing() == ""
+    assert told(executor) == ["the cluster is this run's alone"]
+
+
+def test_run_of_lower_priority_waits_without_a_game_until_places_are_left(
+    link: FakeLink, make: Make
+) -> None:
+    executor = make(Cluster())
+    link.join("tcp://one", 2)
+    link.meet(run_of("other", wants=2, priority=1))
+    executor.submit(game(0))
+    news(executor)
+    assert list(link.tasks) == []
+    assert executor.room() == 0
+    link.meet(run_of("other", wants=1, priority=1, beat=2))
+    news(executor)
+    assert [task.ids for task in link.tasks] == [["0_0"]]
 
 
 # files

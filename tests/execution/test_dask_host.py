@@ -152,9 +152,8 @@ def test_failure_of_the_host_is_the_answer_to_present_and_later_tasks(
     run(test)
 
 
-def test_idle_engines_end_and_the_run_is_forgotten_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_engines_end_and_the_run_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_host, "IDLE", 0.05)
-    monkeypatch.setattr(dask_host, "FORGET", 0.3)
 
     async def test(host: Host) -> None:
         result = await answer(host.play("a", game(1, do="pid")))

@@ -58,15 +58,6 @@ class TestLocalExecutor(ExecutorContract):
     """The contract; `make` is the fixture of the module."""
 
 
-class TestLocalExecutorWithQueues(ExecutorContract):
-    """The contract with every job queued ahead and taken back."""
-
-    @pytest.fixture(autouse=True)
-    def ahead(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(local, "AHEAD_SECONDS", 1e9)
-        monkeypatch.setattr(local, "LATE", 0.0)
-
-
 @pytest.mark.process
 def test_quick_checks_are_no_reason_to_queue_games(make: Maker) -> None:
     executor = make(1)
@@ -200,9 +191,8 @@ def test_a_worker_holds_no_descriptor_of_its_parent_but_its_own(
     assert kinds.pop(0) == "/dev/null"
     # Files without a name take standard output and error.
     assert kinds.pop(1) == kinds.pop(2) != "/dev/null"
-    # The rest: its connection and where jobs are given ahead, the pipe of the reaper, and
-    # the listing itself.
-    assert sorted(k for k in kinds.values() if k != "gone") == ["pipe:[]", "socket:[]", "socket:[]"]
+    # The rest: its connection, the pipe of the reaper, and the listing itself.
+    assert sorted(k for k in kinds.values() if k != "gone") == ["pipe:[]", "socket:[]"]
 
 
 @pytest.mark.process
@@ -702,7 +692,7 @@ def test_quick_workers_are_worth_more_jobs_than_one_each(quick: LocalExecutor) -
 
 
 @pytest.mark.process
-def test_jobs_queued_at_a_late_worker_are_done_by_others(quick: LocalExecutor, fifo: Fifo) -> None:
+def test_jobs_ahead_of_a_late_worker_are_done_by_others(quick: LocalExecutor, fifo: Fifo) -> None:
     quick.submit(game("late", do="block", tell=fifo.path))
     fifo.pids(quick)
     jobs = [game(n) for n in range(20)]
@@ -715,7 +705,7 @@ def test_jobs_queued_at_a_late_worker_are_done_by_others(quick: LocalExecutor, f
 
 @pytest.mark.process
 @pytest.mark.parametrize("way", ["die", "exit", "raise"])
-def test_end_of_a_worker_costs_no_queued_job(quick: LocalExecutor, way: str) -> None:
+def test_end_of_a_worker_costs_no_job_ahead(quick: LocalExecutor, way: str) -> None:
     ticket = {"raise": "on purpose"} if way == "raise" else {"do": way}
     events = run_all(quick, [game("bad", **ticket), *(game(n) for n in range(20))])
     assert [event.job.id for event in events if isinstance(event, Lost)] == ["0_bad"]
@@ -723,7 +713,7 @@ def test_end_of_a_worker_costs_no_queued_job(quick: LocalExecutor, way: str) -> 
 
 
 @pytest.mark.process
-def test_a_job_too_large_for_the_queue_waits_for_an_idle_worker(quick: LocalExecutor) -> None:
+def test_a_job_of_a_megabyte_is_done_like_others(quick: LocalExecutor) -> None:
     long = game("long", text="x" * 1_000_000)
     events = run_all(quick, [game(0), game(1), long, *(game(n) for n in range(2, 9))])
     assert all(isinstance(e, Done) and e.result == expected(e.job) for e in events)

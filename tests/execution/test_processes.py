@@ -32,6 +32,8 @@ class Limits:
 
     def setrlimit(self, which: int, limits: tuple[int, int]) -> None:
         assert which == resource.RLIMIT_NOFILE
+        if limits[0] > limits[1] != NO_END:
+            raise ValueError("current limit exceeds maximum limit")
         self.limits = limits
 
 

@@ -18,7 +18,7 @@ from tests.requirements import package
 package("distributed")
 
 from ringmaster.execution.dask_link import Keeper, News, Upkeep  # noqa: E402
-from ringmaster.execution.host_keeping import (  # noqa: E402
+from ringmaster.execution.deployment import (  # noqa: E402
     process_keeper,
     slurm_keeper,
     slurm_script,

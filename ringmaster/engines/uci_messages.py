@@ -324,9 +324,6 @@ class Go(Exchange):
     def __init__(self, request: bytes) -> None:
         self.request = request
 
-    def feed(self, line: bytes) -> bool:
-        return self.take(line + b"\n") is not None
-
     def take(self, lines: bytes) -> bytes | None:
         at = 0 if lines.startswith(b"bestmove") else find_line(lines, b"bestmove")
         if at:
@@ -371,10 +368,6 @@ class FirstLine(Exchange):
 
     def __init__(self, pondered: PonderedGo) -> None:
         self._pondered = pondered
-
-    def feed(self, line: bytes) -> bool:
-        self._pondered.feed(line)
-        return True
 
     def take(self, lines: bytes) -> bytes | None:
         return self._pondered.take(lines) or b""

@@ -253,10 +253,6 @@ class Registry:
             return self.engines.pop(numbers[0], {})
         return {}
 
-    def everything(self) -> dict[int, int]:
-        """Return the engines of all slots."""
-        return {pid: start for engines in self.engines.values() for pid, start in engines.items()}
-
 
 def main() -> None:
     """Read until the last writer is gone; then kill the remaining engines."""
@@ -272,7 +268,8 @@ def main() -> None:
             kill_engines(registry.handle(line[:_LINE_LIMIT]))
             if line.startswith(b"!"):
                 kill_leftovers(shared=False)
-    kill_engines(registry.everything())
+    slots = registry.engines.values()
+    kill_engines({pid: start for engines in slots for pid, start in engines.items()})
     kill_leftovers()
 
 

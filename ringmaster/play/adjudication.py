@@ -6,24 +6,14 @@ of decisive or level ones.  The referee handles the move limit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from ringmaster.games.game import Game
-from ringmaster.games.tablebases import TABLEBASES, Prober, open_tablebases
+from ringmaster.games.game import Ending, Game
+from ringmaster.games.tablebases import Prober, open_tablebases
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication
 
 DRAW: Final = "adjudicated draw"
 WIN: Final = "adjudicated win"
-
-
-@dataclass(frozen=True, slots=True)
-class Adjudication:
-    """The result of an adjudicated game; the fields are GameResult's."""
-
-    winner: int | None
-    reason: str
-    detail: str = ""
 
 
 class Adjudicator:
@@ -39,9 +29,7 @@ class Adjudicator:
         self._resign = None if resign is None else _Resign(resign)
         self._prober = prober
 
-    def judge(
-        self, game: Game, mover: int, score: int | None, mate: int | None
-    ) -> Adjudication | None:
+    def judge(self, game: Game, mover: int, score: int | None, mate: int | None) -> Ending | None:
         """Return the adjudication, None if the game goes on.
 
         game   after the mover's move, not ended by the rules
@@ -51,17 +39,17 @@ class Adjudicator:
         if self._prober is not None and self._is_chess:
             ending = self._prober.probe(game.position())
             if ending is not None:
-                return Adjudication(ending.winner, TABLEBASES)
+                return ending
         if self._draw is not None:
             level = self._draw.is_level(score if mate is None else None)
             # Most scores are not level, and counting takes time.
             completed, began = _count(game, chess=self._is_chess) if level else (0, False)
             if self._draw.is_reached(completed, level=level, began=began):
-                return Adjudication(None, DRAW, self._draw.words)
+                return Ending(None, DRAW, self._draw.words)
         if self._resign is not None:
             winner = self._resign.winner(mover, _points(score, mate))
             if winner is not None:
-                return Adjudication(winner, WIN, self._resign.words)
+                return Ending(winner, WIN, self._resign.words)
         return None
 
 

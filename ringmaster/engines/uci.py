@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.channel import Exchange, now_ns
 from ringmaster.engines.engine import (
     MAX_NAME,
     Engine,
@@ -330,7 +330,7 @@ class UciOrUsiEngine(Engine):
         and thinks on for ever.
         """
         wait = _PONDER_START_WAIT if self._prints else _SILENT_START_WAIT
-        left = wait - (self._clock() - pondering.started) / _NS
+        left = wait - (now_ns() - pondering.started) / _NS
         if pondering.has_begun or left <= 0:
             return
         try:
@@ -356,7 +356,7 @@ class UciOrUsiEngine(Engine):
         request += self.go_command(limits, ponder=True)
         self._clear(limits.seconds)
         self.channel.send(request, _SEND_TIMEOUT)
-        self._pondering = PonderedGo(request, self._clock())
+        self._pondering = PonderedGo(request, now_ns())
         return self._pondering
 
     def stop_pondering(self, seconds: float) -> None:

@@ -477,7 +477,8 @@ class Channel:
         if self._ponder_error is not None:
             error, self._ponder_error = self._ponder_error, None
             raise error
-        self._noted(data)
+        if self.transcript is not None:
+            self._noted(data)
         start = self._clock()
         rest = self._write(data)
         return self._send_rest(rest, seconds) if rest else start

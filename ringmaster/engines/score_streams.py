@@ -24,7 +24,6 @@ MAX_ANSWER = 1 << 14
 
 _READY = b"isready\n"
 _READYOK = re.compile(rb"\n[ \t]*readyok[ \t\r]*(?=\n)")
-_BESTMOVE = b"bestmove"
 
 
 class EvaluationStream(Stream):
@@ -122,7 +121,7 @@ class AnswerStream(Stream):
 
     def take(self, lines: bytes) -> bytes | None:
         lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
-        sign = _BESTMOVE if self._searches else b"readyok"
+        sign = b"bestmove" if self._searches else b"readyok"
         text = self._unfinished + lines
         at, begin = 0, len(self._unfinished)
         while (index := find_line(text, sign, begin)) >= 0:

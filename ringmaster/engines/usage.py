@@ -60,7 +60,7 @@ def own_memory(pid: int) -> int:
         except psutil.Error:
             return 0
     try:
-        lines = Path(f"/proc/{pid}/status").read_bytes().split(b"\n")
+        lines = _contents(f"/proc/{pid}/status").split(b"\n")
     except OSError:
         return 0
     kilobytes = (line.split()[1] for line in lines if line.startswith(_OWN_MEMORY))
@@ -91,8 +91,8 @@ def _use_of(pid: int) -> tuple[float, int] | None:
             return None
     try:
         # The name (in brackets) may contain spaces and brackets (proc_pid_stat(5)).
-        stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split(None, 16)
-        status = Path(f"/proc/{pid}/status").read_bytes()
+        stat = _contents(f"/proc/{pid}/stat").rpartition(b")")[2].split(None, 16)
+        status = _contents(f"/proc/{pid}/status")
     except OSError:
         return None
     own, children = sum(map(int, stat[11:13])), sum(map(int, stat[13:15]))
@@ -114,8 +114,21 @@ def _children(pid: int) -> list[int]:
     while queue:
         parent = queue.pop()
         with suppress(OSError):
-            for task in Path(f"/proc/{parent}/task").iterdir():
-                children = [int(word) for word in (task / "children").read_bytes().split()]
+            for task in os.listdir(f"/proc/{parent}/task"):
+                text = _contents(f"/proc/{parent}/task/{task}/children")
+                children = [int(word) for word in text.split()]
                 pids += children
                 queue += children
     return pids
+
+
+def _contents(path: str) -> bytes:
+    """Return the contents of a file of /proc; a file object costs twice as much."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = b""
+        while more := os.read(fd, 4096):
+            text += more
+        return text
+    finally:
+        os.close(fd)

@@ -103,17 +103,15 @@ class _Resign:
     def winner(self, mover: int, points: float | None) -> int | None:
         """Count a move with its score; return the winner, None if the game goes on."""
         rule = self._rule
-        self._lost[mover] = self._lost[mover] + 1 if _at_least(points, rule.score, -1) else 0
-        self._won[mover] = self._won[mover] + 1 if _at_least(points, rule.score, 1) else 0
+        is_lost = points is not None and points <= -rule.score
+        is_won = points is not None and points >= rule.score
+        self._lost[mover] = self._lost[mover] + 1 if is_lost else 0
+        self._won[mover] = self._won[mover] + 1 if is_won else 0
         for loser in (mover, 1 - mover):
             agreed = not rule.two_sided or self._won[1 - loser] >= rule.move_count
             if agreed and self._lost[loser] >= rule.move_count:
                 return 1 - loser
         return None
-
-
-def _at_least(points: float | None, score: int, sign: int) -> bool:
-    return points is not None and sign * points >= score
 
 
 def _points(score: int | None, mate: int | None) -> float | None:

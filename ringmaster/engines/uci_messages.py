@@ -118,18 +118,11 @@ def score_line(lines: bytes) -> bytes:
 
 
 def read_info(line: bytes) -> dict[str, int]:
-    """Return the numbers of an info line by name: "score" or "mate" (see `read_score`),
-    "depth", "seldepth", "nodes", "nps", "hashfull" (per mille), "tbhits", "time" (ms),
-    "multipv"."""
+    """Return the numbers of an info line by name: "depth", "seldepth", "nodes", "nps",
+    "hashfull" (per mille), "tbhits", "time" (ms), "multipv"."""
     end = _TEXT.search(line)
     fields = _FIELD.findall(line if end is None else line[: end.start()])
-    numbers = {name.decode(): int(number) for name, number in fields}
-    score, mate = read_score(line)
-    if score is not None:
-        numbers["score"] = score
-    if mate is not None:
-        numbers["mate"] = mate
-    return numbers
+    return {name.decode(): int(number) for name, number in fields}
 
 
 def read_pv(line: bytes) -> tuple[str, ...]:

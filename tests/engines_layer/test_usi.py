@@ -119,12 +119,13 @@ def test_numbers_of_an_info_line_are_read(
     numbers: dict[str, int], score: tuple[str, int] | None, pv: list[str]
 ) -> None:
     words = [f"{name} {value}" for name, value in numbers.items()]
-    expected = dict(numbers)
     if score is not None:
         words.append("score {} {}".format(*score))
-        expected["score" if score[0] == "cp" else "mate"] = score[1]
     line = " ".join(["info", *words, *(["pv", *pv] if pv else [])]).encode()
-    assert read_info(line) == expected
+    assert read_info(line) == numbers
+    kind, value = score or ("", None)
+    expected = (value if kind == "cp" else None, value if kind == "mate" else None)
+    assert read_score(line) == expected
     assert read_pv(line) == tuple(pv)
     thought = Thought("move", "7g7f", 1)
     thought.info = line

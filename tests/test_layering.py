@@ -72,7 +72,7 @@ BUDGET = {
     "games": 2194,
     "model": 2648,
     "parameter_files": 1053,
-    "play": 3748,
+    "play": 3740,
     "positions": 434,
     "reporting": 2617,
     "results": 1313,

@@ -193,6 +193,8 @@ class GameRunner:
         job, engines = self.job, self.engines
         adjudicator = make_adjudicator(job.settings)
         game = self._game = self._referee.begin(engines)
+        for move in job.opening.moves:
+            game.play(move)
         ending = game.ending()
         limit = job.settings.move_limit
         limits = self._limits()

@@ -41,16 +41,13 @@ class GoReferee(Referee):
         if settings.handicap is not None:
             fixed = settings.handicap_style == "fixed"
             self.setup = self._fixed(engines) if fixed else self._free(engines)
-        game = new_go_game(
+        return new_go_game(
             settings.board_size,
             self.setup,
             1 if self.setup else 0,
             ko_rule=settings.ko_rule,
             suicide=settings.suicide,
         )
-        for move in self.job.opening.moves:
-            game.play(move)
-        return game
 
     def _fixed(self, engines: Sequence[Engine]) -> tuple[str, ...]:
         settings = self.job.settings

@@ -48,7 +48,7 @@ class Referee(ABC):
 
     @abstractmethod
     def begin(self, engines: Sequence[Engine]) -> Game:
-        """Return the game before its first move; both engines have been started.
+        """Return the game before its opening; both engines have been started.
 
         Raises EngineError.
         """
@@ -106,10 +106,7 @@ class RulesReferee(Referee):
     score_of_void = "*"
 
     def begin(self, engines: Sequence[Engine]) -> Game:
-        game = game_rules(self.job.settings)(self.job.opening.fen)
-        for move in self.job.opening.moves:
-            game.play(move)
-        return game
+        return game_rules(self.job.settings)(self.job.opening.fen)
 
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
         return self.by_ending(ending)

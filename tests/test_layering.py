@@ -64,7 +64,7 @@ BUDGET = {
     "control": 4077,
     "datasets": 2194,
     "demo": 1388,
-    "engines": 3610,
+    "engines": 3600,
     "execution": 4156,
     "export": 1088,
     "forecast": 800,

@@ -319,7 +319,7 @@ class UciOrUsiEngine(Engine):
         """
         wait = _PONDER_START_WAIT if self._prints else _SILENT_START_WAIT
         left = wait - (now_ns() - pondering.started) / _NS
-        if pondering.has_begun or left <= 0:
+        if pondering.info_lines or pondering.is_complete or left <= 0:
             return
         try:
             self.channel.converse(FirstLine(pondering), left)

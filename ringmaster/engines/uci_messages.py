@@ -339,21 +339,11 @@ class Go(Exchange):
 
 
 class PonderedGo(Go):
-    """go ponder … bestmove.
-
-    started    time of the request, in ns
-    has_begun  whether the engine has printed anything yet
-    """
-
-    has_begun = False
+    """go ponder … bestmove; `started` is the time of the request, in ns."""
 
     def __init__(self, request: bytes, started: int) -> None:
         super().__init__(request)
         self.started = started
-
-    def take(self, lines: bytes) -> bytes | None:
-        self.has_begun = True
-        return super().take(lines)
 
 
 class FirstLine(Exchange):

@@ -77,7 +77,6 @@ class Ringmaster:
     executor     makes the executor
     keys         reads the user's keys
     error_lines  lines of the engines' standard error for the terminal
-    clock        returns seconds since the epoch
     period       least seconds between two commits
     """
 
@@ -90,7 +89,6 @@ class Ringmaster:
         display: Display,
         keys: KeyReader | None = None,
         error_lines: ErrorLines | None = None,
-        clock: Callable[[], float] = time.time,
         period: float = COMMIT_PERIOD,
     ) -> None:
         self._loaded = loaded
@@ -106,7 +104,6 @@ class Ringmaster:
             options.page,
         )
         self._error_lines = error_lines
-        self._clock = clock
         self._started = 0
         #: The executor's slots when jobs were last made.
         self._slots = 0
@@ -272,7 +269,7 @@ class Ringmaster:
         number = self._store.begin_run(
             RunEntry(
                 number=0,
-                started=self._clock(),
+                started=time.time(),
                 version=ringmaster.__version__,
                 source=loaded.control_file.origin.text,
                 source_hash=loaded.control_file.origin.hash,
@@ -344,7 +341,7 @@ class Ringmaster:
         # the error that ended it is told, not another of the same cause
         with suppress(StoreError) if reason == "error" else nullcontext():
             self._journal.log(f"run {number} ended: {reason}")
-            self._store.end_run(number, self._clock(), reason)
+            self._store.end_run(number, time.time(), reason)
         summary = self._competition.summary(live=True)
         progress = summary.progress
         total = "" if progress.total is None else f"/{progress.total}"
@@ -585,7 +582,7 @@ class Ringmaster:
         try:
             if result.reason == REBUILT:
                 raise EngineRebuilt(result.detail.partition(": ")[2])
-            result, builds = conditions.identify(job, result, self._clock())
+            result, builds = conditions.identify(job, result, time.time())
         except EngineRebuilt as error:
             self._drop_rebuilt(job, result, error)
             return None

@@ -53,18 +53,18 @@ now_ns: Final[Callable[[], int]] = partial(
 )
 
 
-class Exchange(ABC):
-    """One request and its answer."""
+class Exchange:
+    """One request and its answer; a subclass has its own `feed` or `take`."""
 
     #: Bytes to write; empty for an exchange that only listens.
     request: bytes = b""
 
-    @abstractmethod
     def feed(self, line: bytes) -> bool:
         """Take one line without its end; return True when the answer is complete.
 
         Raises EngineProtocolError for a line that the protocol forbids.
         """
+        return self.take(line + b"\n") is not None
 
     def take(self, lines: bytes) -> bytes | None:
         """Take whole lines; return the rest behind a complete answer, else None.
@@ -229,21 +229,15 @@ class Channel:
             deadline = start + int(seconds * 1e9)
             timeout = min(int(seconds * 1000) + 1, _LONGEST_POLL)
             while True:
-                has_exited = False
                 for fd, _ in self._poll.poll(timeout):
                     if fd == stdout:
                         if self._is_answered(exchange, self._read_lines()):
-                            elapsed = self._seen - start
-                            if elapsed > _STANDSTILL:
-                                elapsed -= self._standstill(self._seen - beat)
-                            return elapsed
+                            return self._seen - start - self._standstill(self._seen - beat)
                     elif fd == self._exit:
-                        has_exited = True
+                        self._read_last(partial(self._is_answered, exchange))
+                        return self._seen - start - self._standstill(self._seen - beat)
                     else:
                         self._handle_other(fd)
-                if has_exited:
-                    self._read_last(partial(self._is_answered, exchange))
-                    return self._seen - start - self._standstill(self._seen - beat)
                 now = self._clock()
                 gap = self._standstill(now - beat)
                 start, deadline, beat = start + gap, deadline + gap, now
@@ -267,25 +261,17 @@ class Channel:
         Never waits to write while there is input, so neither side can block the other.
         Raises as `converse` does.
         """
+        patience = int(seconds * 1e9)
+        stdin = self.process.stdin_fd
         try:
             self.unasked()
-            self._carry_out(stream, int(seconds * 1e9))
-        except EngineError as error:
-            self.has_failed = True
-            error.code = error.code or self.code
-            raise
-
-    def _carry_out(self, stream: Stream, patience: int) -> None:
-        stdout, poll = self._stdout, self._poll
-        exit_fd, stdin = self._exit, self.process.stdin_fd
-        start = now = self._clock()
-        deadline, first = start + patience, stream.done
-        done, lines = first, b""
-        rest = self._write_now(memoryview(self._noted(stream.more())))
-        try:
+            start = now = self._clock()
+            deadline, first = start + patience, stream.done
+            done, lines = first, b""
+            rest = self._write_now(self._noted(stream.more()))
             while True:
-                for fd, _ in poll.poll(_poll_time(deadline - now)):
-                    if fd == stdout:
+                for fd, _ in self._poll.poll(_poll_time(deadline - now)):
+                    if fd == self._stdout:
                         lines = self._read_lines()
                         self._check_partial()
                         if lines:
@@ -293,11 +279,10 @@ class Channel:
                             if more is None:
                                 return
                             if more:
-                                more = bytes(rest) + self._noted(more)
-                                rest = self._write_now(memoryview(more))
+                                rest = self._write_now(rest + self._noted(more))
                     elif fd == stdin:
                         rest = self._write_now(rest)
-                    elif fd == exit_fd:
+                    elif fd == self._exit:
                         return self._read_last(
                             lambda lines: bool(lines) and stream.take(lines) is None
                         )
@@ -312,7 +297,11 @@ class Channel:
                         each = (now - start) / (done - first) / 1e9
                         time.sleep(min(stream.slack * each, _LONGEST_PAUSE))
                 elif now >= deadline:
-                    raise EngineTimeout(f"no answer in {patience / 1e9:g} s")
+                    raise EngineTimeout(f"no answer in {seconds:g} s")
+        except EngineError as error:
+            self.has_failed = True
+            error.code = error.code or self.code
+            raise
         finally:
             self._unregister(stdin)
 
@@ -321,22 +310,23 @@ class Channel:
             self.transcript.note(self.code, ">", request.rstrip(b"\n"))
         return request
 
-    def _write_now(self, data: memoryview) -> memoryview:
-        """Write as much as the pipe takes and return the rest, for which `poll` waits."""
-        stdin = self.process.stdin_fd
+    def _write(self, data: bytes) -> bytes:
+        """Write as much as the pipe takes and return the rest."""
         try:
-            if data:
-                written = os.write(stdin, data)
-                data = data[written:]
+            return data[os.write(self.process.stdin_fd, data) :]
         except BlockingIOError:
-            pass
-        except (OSError, ValueError):
+            return data
+        except OSError:
             raise self._crashed() from None
-        if data:
-            self._poll.register(stdin, select.POLLOUT)
+
+    def _write_now(self, data: bytes) -> bytes:
+        """Write as much as the pipe takes and return the rest, for which `poll` waits."""
+        rest = self._write(data) if data else b""
+        if rest:
+            self._poll.register(self.process.stdin_fd, select.POLLOUT)
         else:
-            self._unregister(stdin)
-        return data
+            self._unregister(self.process.stdin_fd)
+        return rest
 
     def attend(self, other: Channel, exchange: Exchange) -> None:
         """Read another, pondering engine during this one's waits, so that no full pipe
@@ -370,10 +360,7 @@ class Channel:
         if fd == self.errors.fd:
             self.errors.read()
             return self.errors.fd is not None
-        try:
-            chunk = read_available(fd, _PONDER_CHUNK)
-        except OSError:
-            return False
+        chunk = read_available(fd, _PONDER_CHUNK)
         if chunk is None:
             return True
         self._ponder_bytes -= len(chunk)
@@ -490,19 +477,13 @@ class Channel:
         if self._ponder_error is not None:
             error, self._ponder_error = self._ponder_error, None
             raise error
-        self._noted(data)
+        if self.transcript is not None:
+            self._noted(data)
         start = self._clock()
-        try:
-            written = os.write(self.process.stdin_fd, data)
-        except BlockingIOError:
-            written = 0
-        except (OSError, ValueError):
-            raise self._crashed() from None
-        if written < len(data):
-            return self._send_rest(memoryview(data)[written:], seconds)
-        return start
+        rest = self._write(data)
+        return self._send_rest(rest, seconds) if rest else start
 
-    def _send_rest(self, rest: memoryview, seconds: float) -> int:
+    def _send_rest(self, rest: bytes, seconds: float) -> int:
         """Write to a full pipe and read meanwhile; return as `send` does.
 
         The engine may wait for its output to be read before it reads on.
@@ -516,13 +497,7 @@ class Channel:
                 for fd, _ in self._poll.poll(_poll_time(deadline - now)):
                     if fd == stdin:
                         start = self._clock()
-                        try:
-                            written = os.write(fd, rest)
-                            rest = rest[written:]
-                        except BlockingIOError:
-                            continue
-                        except OSError:
-                            raise self._crashed() from None
+                        rest = self._write(rest)
                     elif fd == self._stdout:
                         chunk = read_available(fd)
                         if chunk == b"":

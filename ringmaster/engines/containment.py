@@ -101,20 +101,12 @@ def _megabytes(size: int) -> str:
     return f"{size / 1e6:.4g}"
 
 
-class _Worker:
-    """The engines of this process.
-
-    children  descriptor of the list of its children (/proc); None before `contain`
-    ended     engines that have ended since the last sweep: their groups were killed
-    """
-
-    def __init__(self) -> None:
-        self.engines: dict[int, Contained] = {}
-        self.children: int | None = None
-        self.ended: set[int] = set()
-
-
-_worker: Final = _Worker()
+#: The engines of this process, and those that have ended since the last sweep: their groups
+#: were killed.
+_engines: Final[dict[int, Contained]] = {}
+_ended: Final[set[int]] = set()
+#: Descriptor of the list of its children (/proc); None before `contain`.
+_children: int | None = None
 
 
 def contain() -> None:
@@ -122,18 +114,19 @@ def contain() -> None:
 
     For processes whose only children are engines: `sweep` kills all others.
     """
+    global _children
     if sys.platform == "linux":
         reaper.tag_worker()
         ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, ctypes.c_ulong(1))
         with suppress(OSError):  # a kernel without CONFIG_PROC_CHILDREN
             path = f"/proc/self/task/{os.getpid()}/children"
-            _worker.children = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            _children = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
-def admit(pid: int, bounds: Bounds | None) -> Contained:
+def admit(pid: int, bounds: Bounds) -> Contained:
     """Register an engine of this process, and set its bounds."""
-    engine = _worker.engines[pid] = Contained(pid, bounds or Bounds())
-    if engine.bounds:
+    engine = _engines[pid] = Contained(pid, bounds)
+    if bounds:
         _limit_allocation(engine)
         signal.signal(signal.SIGALRM, _enforce_all)
         signal.setitimer(signal.ITIMER_REAL, PERIOD, PERIOD)
@@ -142,9 +135,9 @@ def admit(pid: int, bounds: Bounds | None) -> Contained:
 
 def release(pid: int) -> None:
     """Forget an engine that has ended with its group."""
-    engine = _worker.engines.pop(pid)
-    _worker.ended.add(pid)
-    if engine.bounds and not any(other.bounds for other in _worker.engines.values()):
+    engine = _engines.pop(pid)
+    _ended.add(pid)
+    if engine.bounds and not any(other.bounds for other in _engines.values()):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
@@ -159,7 +152,7 @@ def _limit_allocation(engine: Contained) -> None:
 
 
 def _enforce_all(_number: int, _frame: Any) -> None:
-    for engine in list(_worker.engines.values()):
+    for engine in list(_engines.values()):
         if engine.bounds:
             engine.enforce()
 
@@ -168,30 +161,29 @@ def sweep() -> int:
     """Kill processes that engines have left behind; return their number, without members of
     the engines' groups, which may still be dying."""
     killed: set[int] = set()
-    for _ in range(_ROUNDS if _worker.children is not None else 0):
+    for _ in range(_ROUNDS if _children is not None else 0):
         orphans, has_reaped = _orphans()
         if not (orphans or has_reaped):
             break
         # Their children, and those of reaped ones, are in the next round's list.
         for pid in orphans:
             reaper.kill(pid)
-        killed |= {pid for pid, group in orphans.items() if group not in _worker.ended}
+        killed |= {pid for pid, group in orphans.items() if group not in _ended}
         if not has_reaped:
             time.sleep(_PAUSE)
-    _worker.ended.clear()
+    _ended.clear()
     return len(killed)
 
 
 def _orphans() -> tuple[dict[int, int], bool]:
     """Return living children of this process that belong to no engine, with their groups, and
     whether any dead one was reaped."""
-    assert _worker.children is not None
-    engines = _worker.engines
+    assert _children is not None
     orphans = {}
     has_reaped = False
     # The kernel returns whole process ids, at most a page of them.
-    for pid in map(int, os.pread(_worker.children, 1 << 16, 0).split()):
-        if pid in engines:
+    for pid in map(int, os.pread(_children, 1 << 16, 0).split()):
+        if pid in _engines:
             continue
         status = reaper.read_status(pid)
         if status is None:
@@ -200,6 +192,6 @@ def _orphans() -> tuple[dict[int, int], bool]:
             with suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
             has_reaped = True
-        elif status.group not in engines and not status.may_be_shared():
+        elif status.group not in _engines and not status.may_be_shared():
             orphans[pid] = status.group
     return orphans, has_reaped

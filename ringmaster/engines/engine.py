@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
-from ringmaster.engines.channel import Channel, Exchange, Transcript, now_ns
+from ringmaster.engines.channel import Channel, Exchange, Transcript
 from ringmaster.engines.containment import Bounds
 from ringmaster.engines.process import STDERR_LINES, EngineProcess, Surroundings
 from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
@@ -153,7 +152,6 @@ class Engine(ABC):
         surroundings: Surroundings,
         *,
         interrupt_fd: int | None = None,
-        clock: Callable[[], int] = now_ns,
     ) -> None:
         self.player = player
         self.name = ""
@@ -162,7 +160,6 @@ class Engine(ABC):
         self.build = ""
         self._surroundings = surroundings
         self._interrupt_fd = interrupt_fd
-        self._clock = clock
         self._channel: Channel | None = None
         self._timeout = START_TIMEOUT
         #: Whether each request must wait until everything is answered: over GTP the engine
@@ -260,9 +257,7 @@ class Engine(ABC):
             except EngineRebuilt:
                 process.end(0.0)
                 raise
-        self._channel = Channel(
-            process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
-        )
+        self._channel = Channel(process, player.code, interrupt_fd=self._interrupt_fd)
         self._channel.transcript = transcript
         self._channel.echo = self._surroundings.echo
 

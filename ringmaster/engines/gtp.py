@@ -293,18 +293,12 @@ class GtpEngine(Engine):
             raise EngineRefused(str(refusal), self.player.code, " ".join(words)) from None
 
     def _set_clock(self) -> None:
-        try:
-            self._clock_command = clock_command(self.player, self.knows, self._clock_kinds)
-        except ClockNotExpressible as error:
-            raise EngineRefused(str(error), self.player.code) from None
+        self._clock_command = clock_command(
+            self.player, self.knows, lambda: self.optional("kata-list_time_settings")
+        )
         if self._clock_command:
             self.require(*self._clock_command)
         self._sends_time_left = bool(self._clock_command) and self.knows("time_left")
-
-    def _clock_kinds(self) -> frozenset[str]:
-        """Return the clocks that kata-time_settings takes: all, without a list of them."""
-        listed = self.optional("kata-list_time_settings")
-        return read_kinds("absolute byoyomi canadian fischer" if listed is None else listed)
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         if settings.cleanup and not self.knows(_CLEANUP):
@@ -477,51 +471,56 @@ _STANDARD, _KGS = "time_settings", "kgs-time_settings"
 KATA = "kata-time_settings"
 
 
-class ClockNotExpressible(ValueError):
-    """An engine has no command for its clock; the message names the command."""
-
-
 def clock_command(
-    player: Player, knows: Callable[[str], bool], kinds: Callable[[], frozenset[str]]
+    player: Player, knows: Callable[[str], bool], list_kinds: Callable[[], str | None]
 ) -> tuple[str, ...]:
     """Return the command that sets the player's clock, () without a clock.
 
-    knows  returns whether the engine has a command
-    kinds  returns the clocks that kata-time_settings takes
+    knows       returns whether the engine has a command
+    list_kinds  returns the names of the clocks that kata-time_settings takes, None for all
 
     A move time becomes a period of one stone, if the engine has a command for it.
-    Raises ClockNotExpressible for a time control without a command.
+    Raises EngineRefused for a time control without a command.
     """
     control = player.time_control
-    if control is not None:
-        return _command(control, knows, kinds)
-    if player.move_time is None:
+    if control is None and player.move_time is not None:
+        control = TimeControl(0, period=player.move_time, periods=1)
+    if control is None:
         return ()
     try:
-        return _command(TimeControl(0, period=player.move_time, periods=1), knows, kinds)
-    except ClockNotExpressible:
-        # The referee enforces the move time in any case.
-        return ()
+        return _command(control, knows, list_kinds)
+    except EngineRefused as refusal:
+        if player.time_control is None:
+            # The referee enforces the move time in any case.
+            return ()
+        refusal.code = player.code
+        raise
 
 
 def _command(
-    control: TimeControl, knows: Callable[[str], bool], kinds: Callable[[], frozenset[str]]
+    control: TimeControl, knows: Callable[[str], bool], list_kinds: Callable[[], str | None]
 ) -> tuple[str, ...]:
     kind, numbers = _kind(control)
     kata = (KATA, kind, *map(number, numbers))
+
+    def takes_kata() -> bool:
+        listed = list_kinds() if knows(KATA) else ""
+        # KataGo's manual writes "byo-yomi" there and "byoyomi" in the command.
+        return listed is None or kind in listed.lower().replace("-", "").split()
+
     whole = all(value == int(value) for value in numbers)
     if not whole or kind == "fischer":
-        if knows(KATA) and kind in kinds():
+        if takes_kata():
             return kata
         if kind == "fischer":
-            raise ClockNotExpressible(
+            raise EngineRefused(
                 f"its time control {control} has an increment, which needs the command {KATA}; "
                 "GTP itself knows absolute time ('600') and byo-yomi ('600+25/300', '600+30byo')"
             )
     seconds = [int(value) for value in numbers]
     last, word = (seconds[0], "time") if kind == "absolute" else (seconds[1], "period")
     if last == 0:
-        raise ClockNotExpressible(
+        raise EngineRefused(
             f"its time control {control} has a {word} of less than a second, which needs the "
             f"command {KATA}; write at least 1"
         )
@@ -534,13 +533,13 @@ def _command(
         if kind == "absolute":
             seconds += [0, 0]
         return _STANDARD, *map(str, seconds)
-    if knows(KATA) and kind in kinds():
+    if takes_kata():
         return kata
     if kind == "byoyomi":
         wanted = _KGS if control.periods > 1 else f"{_STANDARD} or {_KGS}"
     else:
         wanted = _STANDARD
-    raise ClockNotExpressible(f"its time control {control} needs the command {wanted}")
+    raise EngineRefused(f"its time control {control} needs the command {wanted}")
 
 
 def _kind(control: TimeControl) -> tuple[str, list[float]]:
@@ -552,9 +551,3 @@ def _kind(control: TimeControl) -> tuple[str, list[float]]:
     if control.increment:
         return "fischer", [control.base, control.increment]
     return "absolute", [control.base]
-
-
-def read_kinds(text: str) -> frozenset[str]:
-    """Return the clocks in an answer to kata-list_time_settings; KataGo's manual writes
-    "byo-yomi" there and "byoyomi" in the command."""
-    return frozenset(word.lower().replace("-", "") for word in text.split())

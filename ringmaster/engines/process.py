@@ -24,7 +24,6 @@ from typing import Final
 
 from ringmaster.engines import containment, reaper, usage
 from ringmaster.engines.containment import Bounds
-from ringmaster.engines.sandbox import OWN_PROCESSES, sandboxed
 from ringmaster.errors import EngineNotStarted
 from ringmaster.model.players import Player
 
@@ -35,6 +34,11 @@ STDERR_LINES: Final = 20
 STDERR_LINE: Final = 500
 #: Lines of standard error kept for a game's log.
 STDERR_LOG_LINES: Final = 1000
+
+#: Folders whose sockets lead out of a sandbox, and processes of bubblewrap itself: outside, and
+#: the first one inside.
+_HIDDEN: Final = ("/tmp", "/run")
+_BUBBLEWRAPS: Final = 2
 
 _CHUNK: Final = 1 << 16
 #: Reads at once from an engine that may print for ever.
@@ -84,9 +88,10 @@ class EngineProcess:
     ) -> None:
         """Start the process.  Raises EngineNotStarted, saying why."""
         surroundings = surroundings or Surroundings({})
+        bounds = bounds or Bounds()
         variables = {**os.environ, **surroundings.environ, **(environ or {})}
-        if sandbox and bounds is not None and bounds.processes is not None:
-            bounds = replace(bounds, processes=bounds.processes + OWN_PROCESSES)
+        if sandbox and bounds.processes is not None:
+            bounds = replace(bounds, processes=bounds.processes + _BUBBLEWRAPS)
         try:
             self._popen = subprocess.Popen(
                 sandboxed(command, cwd) if sandbox else list(command),
@@ -148,7 +153,7 @@ class EngineProcess:
             # Without a pidfd the state has to be polled.
             longest = left if self.exit_fd is not None else min(left, 0.01)
             for fd, _ in poller.poll(min(longest * 1000 + 1, 2**31 - 1)):
-                if fd != self.exit_fd and not _discard_input(fd):
+                if fd != self.exit_fd and read_available(fd) == b"":
                     poller.unregister(fd)
         return True
 
@@ -222,11 +227,9 @@ class EngineProcess:
 
 
 def _open_pidfd(pid: int) -> int | None:
-    if not hasattr(os, "pidfd_open"):
-        return None
     try:
         return os.pidfd_open(pid)
-    except OSError:
+    except (AttributeError, OSError):
         return None
 
 
@@ -241,42 +244,60 @@ def read_available(fd: int, size: int = _CHUNK) -> bytes | None:
         return None
 
 
-def _discard_input(fd: int) -> bool:
-    """Discard available input; return False at the end of the stream."""
-    try:
-        return read_available(fd) != b""
-    except OSError:
-        return False
+def sandboxed(command: Sequence[str], cwd: str | None) -> list[str]:
+    """Return the command that runs `command` by bubblewrap: no network, and nothing to write to.
+
+    The engine sees the file system read-only, without /tmp and /run.  Its program's folder and
+    its working directory are visible even there.  /dev/shm is its own and is the only place to
+    write to.  When bubblewrap is killed, the kernel ends every process inside, detached ones too.
+
+    Raises EngineNotStarted without bubblewrap, FileNotFoundError without the program.
+    """
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        raise EngineNotStarted(
+            "sandbox=True needs bubblewrap (Linux): install the package bubblewrap"
+        )
+    folder = os.path.abspath(cwd or os.getcwd())
+    program = shutil.which(os.path.join(folder, command[0]) if "/" in command[0] else command[0])
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, "no such program", command[0])
+    words = [bubblewrap, "--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]
+    words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    for hidden in _HIDDEN:
+        words += ["--tmpfs", hidden]
+    for visible in {folder, os.path.dirname(os.path.abspath(program))}:
+        if any(os.path.commonpath([hidden, visible]) == hidden for hidden in _HIDDEN):
+            words += ["--ro-bind", visible, visible]
+    for hidden in _HIDDEN:
+        words += ["--remount-ro", hidden]
+    return [*words, "--setenv", "TMPDIR", "/dev/shm", "--chdir", folder, "--", *command]
+
+
+#: Reasons why a program cannot start, by the system's number.
+_REASONS: Final = {
+    errno.ENOENT: "no such file",
+    errno.EACCES: "not an executable file, or no permission to run it",
+    errno.ENOEXEC: "not a program (no '#!' line, or built for another system)",
+}
 
 
 def _why_not_started(command: Sequence[str], cwd: str | None, error: Exception) -> str:
     """Return a message that says what the user can repair."""
-    name = command[0]
-    if cwd is not None and not os.path.isdir(cwd):
-        return f"cannot start {name!r}: its working directory {cwd!r} does not exist"
+    name, reason, is_missing = command[0], str(error), False
     if isinstance(error, OSError):
-        if error.errno == errno.ENOENT and "/" not in name:
-            hint = next(
-                (
-                    f" ({program} exists, but its folder is not on PATH)"
-                    for place in ("/usr/games", "/usr/local/games", "/usr/local/bin")
-                    if (program := shutil.which(name, path=place))
-                ),
-                "",
-            )
-            return f"cannot start {name!r}: no such program on PATH{hint}"
-        if error.errno == errno.ENOENT and os.path.exists(name):
-            return f"cannot start {name!r}: its interpreter or loader is missing"
-        if error.errno == errno.ENOENT:
-            return f"cannot start {name!r}: no such file"
-        if error.errno == errno.EACCES:
-            return f"cannot start {name!r}: not an executable file, or no permission to run it"
-        if error.errno == errno.ENOEXEC:
-            return (
-                f"cannot start {name!r}: not a program (no '#!' line, or built for another system)"
-            )
-        return f"cannot start {name!r}: {error.strerror}"
-    return f"cannot start {name!r}: {error}"
+        reason = _REASONS.get(error.errno or 0) or str(error.strerror)
+        is_missing = error.errno == errno.ENOENT
+    if cwd is not None and not os.path.isdir(cwd):
+        reason = f"its working directory {cwd!r} does not exist"
+    elif is_missing and "/" not in name:
+        places = ("/usr/games", "/usr/local/games", "/usr/local/bin")
+        found = [path for place in places if (path := shutil.which(name, path=place))]
+        hint = f" ({found[0]} exists, but its folder is not on PATH)" if found else ""
+        reason = f"no such program on PATH{hint}"
+    elif is_missing and os.path.exists(name):
+        reason = "its interpreter or loader is missing"
+    return f"cannot start {name!r}: {reason}"
 
 
 class ErrorOutput:

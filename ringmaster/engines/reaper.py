@@ -230,32 +230,25 @@ def _kill_all(find: Callable[[], list[int]]) -> int:
 # The program
 
 
-class Registry:
-    """The registered engines, by slot: process ids with start times."""
+def register(slots: dict[int, dict[int, int]], line: bytes) -> dict[int, int]:
+    """Handle one line; return the engines (pid: start time) to kill now.
 
-    def __init__(self) -> None:
-        self.engines: dict[int, dict[int, int]] = {}
-
-    def handle(self, line: bytes) -> dict[int, int]:
-        """Handle one line; return the engines (pid: start time) to kill now."""
-        words = line.split()
-        verb = words[0] if words else b""
-        if not all(word.isdigit() for word in words[1:]):
-            return {}
-        numbers = [int(word) for word in words[1:]]
-        if verb == b"+" and len(numbers) == 3 and numbers[1] > 1:
-            slot, pid, start = numbers
-            self.engines.setdefault(slot, {})[pid] = start
-        elif verb == b"-" and len(numbers) == 2:
-            slot, pid = numbers
-            self.engines.get(slot, {}).pop(pid, None)
-        elif verb == b"!" and len(numbers) == 1:
-            return self.engines.pop(numbers[0], {})
+    slots  the registered engines, by slot
+    """
+    words = line.split()
+    verb = words[0] if words else b""
+    if not all(word.isdigit() for word in words[1:]):
         return {}
-
-    def everything(self) -> dict[int, int]:
-        """Return the engines of all slots."""
-        return {pid: start for engines in self.engines.values() for pid, start in engines.items()}
+    numbers = [int(word) for word in words[1:]]
+    if verb == b"+" and len(numbers) == 3 and numbers[1] > 1:
+        slot, pid, start = numbers
+        slots.setdefault(slot, {})[pid] = start
+    elif verb == b"-" and len(numbers) == 2:
+        slot, pid = numbers
+        slots.get(slot, {}).pop(pid, None)
+    elif verb == b"!" and len(numbers) == 1:
+        return slots.pop(numbers[0], {})
+    return {}
 
 
 def main() -> None:
@@ -263,16 +256,17 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     kill_leftovers(shared=False)
-    registry = Registry()
+    slots: dict[int, dict[int, int]] = {}
     rest = b""
     while data := os.read(0, 65536):
         *lines, rest = (rest + data).split(b"\n")
         rest = rest[:_LINE_LIMIT]
         for line in lines:
-            kill_engines(registry.handle(line[:_LINE_LIMIT]))
+            kill_engines(register(slots, line[:_LINE_LIMIT]))
             if line.startswith(b"!"):
                 kill_leftovers(shared=False)
-    kill_engines(registry.everything())
+    left = slots.values()
+    kill_engines({pid: start for engines in left for pid, start in engines.items()})
     kill_leftovers()
 
 

@@ -24,7 +24,6 @@ MAX_ANSWER = 1 << 14
 
 _READY = b"isready\n"
 _READYOK = re.compile(rb"\n[ \t]*readyok[ \t\r]*(?=\n)")
-_BESTMOVE = b"bestmove"
 
 
 class EvaluationStream(Stream):
@@ -41,46 +40,39 @@ class EvaluationStream(Stream):
         super().__init__(requests, in_flight, _READY)
         self._find = pattern.findall
         self.values: list[float] = []
-        self._nones = 0
 
     def take(self, lines: bytes) -> bytes | None:
         text = b"\n" + lines
         scores = self._find(text)
         if scores:
-            try:
-                self.values += map(float, scores)
-            except ValueError:
-                del self.values[self.done :]
-                self.values += map(self._value, scores)
+            self.values += map(_printed_score, scores)
             self.done = len(self.values)
             self._check_count()
         if self._sent < len(self._requests):
             return self.more()
         if _READYOK.search(text) is None:
             return b""
-        self._check()
-        return None
-
-    def _value(self, text: bytes) -> float:
-        if text == b"none":
-            self._nones += 1
-            return math.nan
-        try:
-            return float(text)
-        except ValueError:
-            raise EngineProtocolError(
-                f"it gave {shown(text.decode('ascii', 'replace'))} for a score"
-            ) from None
-
-    def _check(self) -> None:
         if self.done != len(self._requests):
             raise EngineProtocolError(
                 f"it gave a score for {self.done} of {len(self._requests)} positions, and"
                 " it is unknown for which"
             )
-        if sum(map(math.isnan, self.values)) != self._nones or any(map(math.isinf, self.values)):
-            bad = next(v for v in self.values if not math.isfinite(v))
-            raise EngineProtocolError(f"it gave {bad} for a score")
+        return None
+
+
+def _printed_score(text: bytes) -> float:
+    """Return a score as printed, NaN for "none"."""
+    if text == b"none":
+        return math.nan
+    try:
+        score = float(text)
+    except ValueError:
+        raise EngineProtocolError(
+            f"it gave {shown(text.decode('ascii', 'replace'))} for a score"
+        ) from None
+    if not math.isfinite(score):
+        raise EngineProtocolError(f"it gave {score} for a score")
+    return score
 
 
 def score_of(line: bytes) -> float:
@@ -129,7 +121,7 @@ class AnswerStream(Stream):
 
     def take(self, lines: bytes) -> bytes | None:
         lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
-        sign = _BESTMOVE if self._searches else b"readyok"
+        sign = b"bestmove" if self._searches else b"readyok"
         text = self._unfinished + lines
         at, begin = 0, len(self._unfinished)
         while (index := find_line(text, sign, begin)) >= 0:
@@ -153,7 +145,6 @@ _QUOTED = 200
 class EvaluationForm:
     """One engine family's answer to `eval`.
 
-    family        for messages
     pattern       matches the line in b"\\n" + whole lines, once an answer; its group is the
                   score, or "none"
     unit          centipawns of 1
@@ -162,7 +153,6 @@ class EvaluationForm:
                   to precede the first `eval`
     """
 
-    family: str
     pattern: re.Pattern[bytes]
     unit: float
     pov: Literal["first", "mover"]
@@ -172,18 +162,14 @@ class EvaluationForm:
 #: Measured on colour-flipped positions, or from the engines' sources where noted.
 FORMS = (
     # "Final evaluation       -0.40 (white side)"; with a network a remark follows;
-    # "Final evaluation: none (in check)"
-    EvaluationForm(
-        "Stockfish", re.compile(rb"\nFinal evaluation:?[ \t]+([^\s(]+)"), 100.0, "first"
-    ),
+    # "Final evaluation: none (in check)" (Stockfish)
+    EvaluationForm(re.compile(rb"\nFinal evaluation:?[ \t]+([^\s(]+)"), 100.0, "first"),
     # Stockfish 7 to 11, and Fairy-Stockfish, whose White moves first in shogi, too.
-    EvaluationForm(
-        "Stockfish", re.compile(rb"\nTotal [Ee]valuation:[ \t]+([^\s(]+)"), 100.0, "first"
-    ),
-    # Its middle-game pawn has 204 units (value.h).
-    EvaluationForm("Glaurung", re.compile(rb"\nFull eval:[ \t]+(\S+)"), 100 / 204, "mover", True),
-    # "eval = 42"; its pawn has 90 units (usi.cpp, evaluate.h).
-    EvaluationForm("YaneuraOu", re.compile(rb"\neval = (\S+)"), 100 / 90, "mover"),
+    EvaluationForm(re.compile(rb"\nTotal [Ee]valuation:[ \t]+([^\s(]+)"), 100.0, "first"),
+    # Glaurung, whose middle-game pawn has 204 units (value.h).
+    EvaluationForm(re.compile(rb"\nFull eval:[ \t]+(\S+)"), 100 / 204, "mover", True),
+    # YaneuraOu: "eval = 42"; its pawn has 90 units (usi.cpp, evaluate.h).
+    EvaluationForm(re.compile(rb"\neval = (\S+)"), 100 / 90, "mover"),
 )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.channel import Exchange, now_ns
 from ringmaster.engines.engine import (
     MAX_NAME,
     Engine,
@@ -83,9 +83,6 @@ class UciOrUsiEngine(Engine):
         self._pondering: PonderedGo | None = None
         #: Whether it prints lines while it searches, as far as is known.
         self._prints: bool | None = None
-        #: The last limits without a clock, and their `go` line with a newline before it.
-        self._limits: Limits | None = None
-        self._go = b""
         #: Whether its scores are the opponent's, as each colour.
         self._turned: tuple[bool, ...] = (False, False)
 
@@ -224,7 +221,7 @@ class UciOrUsiEngine(Engine):
         self._position = f"position {start}".encode()
         self._moves_since = ["moves"]
         self._expected = self._last_move = ""
-        self._search = self._pondering = self._limits = None
+        self._search = self._pondering = None
         self._turned = (self.player.turns_scores(0), self.player.turns_scores(1))
         for move in opening.moves:
             self.observe(0, move, own=False)
@@ -269,15 +266,6 @@ class UciOrUsiEngine(Engine):
             self._moves_since = []
         return self._position
 
-    def _request(self, limits: Limits) -> bytes:
-        """Return the lines that request a move."""
-        if limits.clock_ms is not None:
-            return self._present() + b"\n" + self.go_command(limits)
-        # Without a clock the limits are the same for every move.
-        if limits is not self._limits:
-            self._limits, self._go = limits, b"\n" + self.go_command(limits)
-        return self._present() + self._go
-
     def think(self, colour: int, limits: Limits) -> Thought:
         seconds, spent = limits.seconds, 0
         if (pondering := self._pondering) is not None:
@@ -294,7 +282,7 @@ class UciOrUsiEngine(Engine):
                 seconds = max(0.001, seconds - spent / _NS)
                 limits = _without(limits, colour, spent)
         self._clear(seconds)
-        go = Go(self._request(limits))
+        go = Go(self._present() + b"\n" + self.go_command(limits))
         self._search = go
         return self._thought(colour, go, spent + self.channel.converse(go, seconds))
 
@@ -330,8 +318,8 @@ class UciOrUsiEngine(Engine):
         and thinks on for ever.
         """
         wait = _PONDER_START_WAIT if self._prints else _SILENT_START_WAIT
-        left = wait - (self._clock() - pondering.started) / _NS
-        if pondering.has_begun or left <= 0:
+        left = wait - (now_ns() - pondering.started) / _NS
+        if pondering.info_lines or pondering.is_complete or left <= 0:
             return
         try:
             self.channel.converse(FirstLine(pondering), left)
@@ -356,7 +344,7 @@ class UciOrUsiEngine(Engine):
         request += self.go_command(limits, ponder=True)
         self._clear(limits.seconds)
         self.channel.send(request, _SEND_TIMEOUT)
-        self._pondering = PonderedGo(request, self._clock())
+        self._pondering = PonderedGo(request, now_ns())
         return self._pondering
 
     def stop_pondering(self, seconds: float) -> None:

@@ -118,18 +118,11 @@ def score_line(lines: bytes) -> bytes:
 
 
 def read_info(line: bytes) -> dict[str, int]:
-    """Return the numbers of an info line by name: "score" or "mate" (see `read_score`),
-    "depth", "seldepth", "nodes", "nps", "hashfull" (per mille), "tbhits", "time" (ms),
-    "multipv"."""
+    """Return the numbers of an info line by name: "depth", "seldepth", "nodes", "nps",
+    "hashfull" (per mille), "tbhits", "time" (ms), "multipv"."""
     end = _TEXT.search(line)
     fields = _FIELD.findall(line if end is None else line[: end.start()])
-    numbers = {name.decode(): int(number) for name, number in fields}
-    score, mate = read_score(line)
-    if score is not None:
-        numbers["score"] = score
-    if mate is not None:
-        numbers["mate"] = mate
-    return numbers
+    return {name.decode(): int(number) for name, number in fields}
 
 
 def read_pv(line: bytes) -> tuple[str, ...]:
@@ -324,9 +317,6 @@ class Go(Exchange):
     def __init__(self, request: bytes) -> None:
         self.request = request
 
-    def feed(self, line: bytes) -> bool:
-        return self.take(line + b"\n") is not None
-
     def take(self, lines: bytes) -> bytes | None:
         at = 0 if lines.startswith(b"bestmove") else find_line(lines, b"bestmove")
         if at:
@@ -349,21 +339,11 @@ class Go(Exchange):
 
 
 class PonderedGo(Go):
-    """go ponder … bestmove.
-
-    started    time of the request, in ns
-    has_begun  whether the engine has printed anything yet
-    """
-
-    has_begun = False
+    """go ponder … bestmove; `started` is the time of the request, in ns."""
 
     def __init__(self, request: bytes, started: int) -> None:
         super().__init__(request)
         self.started = started
-
-    def take(self, lines: bytes) -> bytes | None:
-        self.has_begun = True
-        return super().take(lines)
 
 
 class FirstLine(Exchange):
@@ -371,10 +351,6 @@ class FirstLine(Exchange):
 
     def __init__(self, pondered: PonderedGo) -> None:
         self._pondered = pondered
-
-    def feed(self, line: bytes) -> bool:
-        self._pondered.feed(line)
-        return True
 
     def take(self, lines: bytes) -> bytes | None:
         return self._pondered.take(lines) or b""

@@ -30,27 +30,16 @@ class Usage:
 
 def measure(pid: int) -> Usage:
     """Return the use of a process, its living descendants and reaped children so far."""
-    if not _has_proc():
-        return _measure_psutil(pid)
-    try:
-        seconds, ticks, peak = _read_use(pid)
-    except (OSError, ValueError, IndexError):
+    uses = [use for use in map(_use_of, members(pid)) if use is not None]
+    if not uses:
         return Usage(None, None)
-    for child in child_pids(pid):
-        try:
-            child_seconds, child_ticks, child_peak = _read_use(child)
-        except (OSError, ValueError, IndexError):
-            continue
-        seconds += child_seconds
-        ticks += child_ticks
-        peak += child_peak
-    return Usage(seconds + ticks / os.sysconf("SC_CLK_TCK"), peak)
+    return Usage(sum(seconds for seconds, _ in uses), sum(peak for _, peak in uses))
 
 
 def members(pid: int) -> list[int]:
     """Return the pids of a process and its living descendants."""
     if _has_proc():
-        return [pid, *child_pids(pid)]
+        return [pid, *_children(pid)]
     import psutil
 
     try:
@@ -89,38 +78,47 @@ def _has_proc() -> bool:
     return Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
-def _read_use(pid: int) -> tuple[float, int, int]:
-    """Return CPU seconds of a process by its own clock, CPU ticks that the clock does not
-    include, and the peak of memory in bytes.
+def _use_of(pid: int) -> tuple[float, int] | None:
+    """Return CPU seconds of a process and its peak of memory in bytes, None if unknown."""
+    if not _has_proc():
+        import psutil
 
-    The clock is exact, while /proc counts hundredths of a second.
-    """
-    # The name (in brackets) may contain spaces and brackets (proc_pid_stat(5)).
-    fields = _contents(f"/proc/{pid}/stat").rpartition(b")")[2].split(None, 16)
-    user, system, child_user, child_system = map(int, fields[11:15])
-    _, label, rest = _contents(f"/proc/{pid}/status").partition(b"\nVmHWM:")
-    peak = int(rest.split(None, 1)[0]) * 1024 if label else 0
+        try:
+            process = psutil.Process(pid)
+            times = process.cpu_times()
+            return times.user + times.system, process.memory_info().rss
+        except psutil.Error:
+            return None
     try:
-        # clock_getcpuclockid(3)
-        return time.clock_gettime((~pid << 3) | _CPU_CLOCK), child_user + child_system, peak
+        # The name (in brackets) may contain spaces and brackets (proc_pid_stat(5)).
+        stat = _contents(f"/proc/{pid}/stat").rpartition(b")")[2].split(None, 16)
+        status = _contents(f"/proc/{pid}/status")
     except OSError:
-        return 0.0, user + system + child_user + child_system, peak
+        return None
+    own, children = sum(map(int, stat[11:13])), sum(map(int, stat[13:15]))
+    _, label, rest = status.partition(b"\nVmHWM:")
+    peak = int(rest.split(None, 1)[0]) * 1024 if label else 0
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    try:
+        # Exact, while /proc counts hundredths of a second: clock_getcpuclockid(3).
+        seconds = time.clock_gettime((~pid << 3) | _CPU_CLOCK)
+    except OSError:
+        seconds = own * tick
+    return seconds + children * tick, peak
 
 
-def child_pids(pid: int) -> list[int]:
+def _children(pid: int) -> list[int]:
     """Return the pids of all descendants, from /proc."""
     pids: list[int] = []
     queue = [pid]
     while queue:
         parent = queue.pop()
-        try:
+        with suppress(OSError):
             for task in os.listdir(f"/proc/{parent}/task"):
                 text = _contents(f"/proc/{parent}/task/{task}/children")
                 children = [int(word) for word in text.split()]
                 pids += children
                 queue += children
-        except OSError:
-            continue
     return pids
 
 
@@ -134,17 +132,3 @@ def _contents(path: str) -> bytes:
         return text
     finally:
         os.close(fd)
-
-
-def _measure_psutil(pid: int) -> Usage:
-    import psutil
-
-    cpu, peak = 0.0, 0
-    try:
-        for member in map(psutil.Process, members(pid)):
-            times = member.cpu_times()
-            cpu += times.user + times.system
-            peak += member.memory_info().rss
-        return Usage(cpu, peak)
-    except psutil.Error:
-        return Usage(None, None)

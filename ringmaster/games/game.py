@@ -19,13 +19,14 @@ from ringmaster.model.players import GameName
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """An ending by the rules.
+    """An ending by the rules or by adjudication; the fields are GameResult's.
 
     winner  None for a draw, and for a Go game without a score yet (reason "score")
     """
 
     winner: int | None
     reason: str
+    detail: str = ""
 
 
 class Game(ABC):

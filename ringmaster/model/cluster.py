@@ -17,17 +17,12 @@ def is_address(text: str) -> bool:
     return re.fullmatch(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}(/\S*)?", text) is not None
 
 
-def is_encrypted(address: str) -> bool:
-    """Return whether connections to an address use TLS."""
-    return address.startswith(("tls:", "wss:"))
-
-
 def check_encrypted(address: str, insecure: bool, remedy: str) -> None:
     """Raise UsageError for unencrypted connections that are not allowed expressly.
 
     remedy  what allows them
     """
-    if not insecure and not is_encrypted(address):
+    if not insecure and not address.startswith(("tls:", "wss:")):
         raise UsageError(
             f"{address} has no encryption: whoever reaches such a scheduler, every user of this "
             f"machine too, can run programs as you; use tls://, or allow it with {remedy}"

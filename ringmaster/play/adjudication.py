@@ -6,24 +6,14 @@ of decisive or level ones.  The referee handles the move limit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from ringmaster.games.game import Game
-from ringmaster.games.tablebases import TABLEBASES, Prober, open_tablebases
+from ringmaster.games.game import Ending, Game
+from ringmaster.games.tablebases import Prober, open_tablebases
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication
 
 DRAW: Final = "adjudicated draw"
 WIN: Final = "adjudicated win"
-
-
-@dataclass(frozen=True, slots=True)
-class Adjudication:
-    """The result of an adjudicated game; the fields are GameResult's."""
-
-    winner: int | None
-    reason: str
-    detail: str = ""
 
 
 class Adjudicator:
@@ -39,9 +29,7 @@ class Adjudicator:
         self._resign = None if resign is None else _Resign(resign)
         self._prober = prober
 
-    def judge(
-        self, game: Game, mover: int, score: int | None, mate: int | None
-    ) -> Adjudication | None:
+    def judge(self, game: Game, mover: int, score: int | None, mate: int | None) -> Ending | None:
         """Return the adjudication, None if the game goes on.
 
         game   after the mover's move, not ended by the rules
@@ -51,17 +39,17 @@ class Adjudicator:
         if self._prober is not None and self._is_chess:
             ending = self._prober.probe(game.position())
             if ending is not None:
-                return Adjudication(ending.winner, TABLEBASES)
+                return ending
         if self._draw is not None:
             level = self._draw.is_level(score if mate is None else None)
             # Most scores are not level, and counting takes time.
             completed, began = _count(game, chess=self._is_chess) if level else (0, False)
             if self._draw.is_reached(completed, level=level, began=began):
-                return Adjudication(None, DRAW, self._draw.words)
+                return Ending(None, DRAW, self._draw.words)
         if self._resign is not None:
             winner = self._resign.winner(mover, _points(score, mate))
             if winner is not None:
-                return Adjudication(winner, WIN, self._resign.words)
+                return Ending(winner, WIN, self._resign.words)
         return None
 
 
@@ -115,17 +103,15 @@ class _Resign:
     def winner(self, mover: int, points: float | None) -> int | None:
         """Count a move with its score; return the winner, None if the game goes on."""
         rule = self._rule
-        self._lost[mover] = self._lost[mover] + 1 if _at_least(points, rule.score, -1) else 0
-        self._won[mover] = self._won[mover] + 1 if _at_least(points, rule.score, 1) else 0
+        is_lost = points is not None and points <= -rule.score
+        is_won = points is not None and points >= rule.score
+        self._lost[mover] = self._lost[mover] + 1 if is_lost else 0
+        self._won[mover] = self._won[mover] + 1 if is_won else 0
         for loser in (mover, 1 - mover):
             agreed = not rule.two_sided or self._won[1 - loser] >= rule.move_count
             if agreed and self._lost[loser] >= rule.move_count:
                 return 1 - loser
         return None
-
-
-def _at_least(points: float | None, score: int, sign: int) -> bool:
-    return points is not None and sign * points >= score
 
 
 def _points(score: int | None, mate: int | None) -> float | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final
 
 from ringmaster.engines.engine import QUIT_PATIENCE, RESTART_PATIENCE, Engine
 from ringmaster.engines.gtp import GtpEngine
@@ -30,20 +30,20 @@ def make_engine(
     return kind(player, surroundings, interrupt_fd=interrupt_fd)
 
 
-def launch_key(player: Player) -> Any:
+def launch_key(player: Player) -> Hashable:
     """Return a key that is equal for players who can share a process."""
-    key: tuple[Any, ...] = (
+    key = (
         player.protocol,
         player.command,
         player.cwd,
-        sorted(player.environ.items()),
+        tuple(sorted(player.environ.items())),
         player.discard_stderr,
         player.max_memory,
         player.max_cpu,
         player.max_processes,
         player.sandbox,
         # a process has one build
-        [v for v in player.options.values() if isinstance(v, str) and file_words(v)],
+        tuple(v for v in player.options.values() if isinstance(v, str) and file_words(v)),
     )
     if player.protocol != "gtp":
         return key
@@ -51,8 +51,8 @@ def launch_key(player: Player) -> Any:
     # same startup commands except for the last words, which are values, and the same clock.
     return (
         *key,
-        sorted(player.gtp_aliases.items()),
-        [words[:-1] or words for words in player.startup_gtp_commands],
+        tuple(sorted(player.gtp_aliases.items())),
+        tuple(words[:-1] or words for words in player.startup_gtp_commands),
         player.time_control,
         player.move_time,
     )
@@ -69,7 +69,7 @@ class EnginePool:
         self._make = make
         self._idle: list[Engine] = []
         #: Keys of engines that need synchronisation.
-        self._need_sync: list[Any] = []
+        self._need_sync: set[Hashable] = set()
 
     def take(self, players: Sequence[Player], surroundings: Surroundings) -> list[Engine]:
         """Return engines for the players; new ones are not launched (`is_usable()` is False).
@@ -118,14 +118,12 @@ class EnginePool:
     def _make_known(self, player: Player, surroundings: Surroundings) -> Engine:
         """Return a new engine that knows the habits of its kind."""
         engine = self._make(player, surroundings)
-        engine.needs_sync = bool(self._need_sync) and launch_key(player) in self._need_sync
+        engine.needs_sync = launch_key(player) in self._need_sync
         return engine
 
     def _note_habits(self, engine: Engine) -> None:
         if engine.needs_sync:
-            key = launch_key(engine.player)
-            if key not in self._need_sync:
-                self._need_sync.append(key)
+            self._need_sync.add(launch_key(engine.player))
 
     def _pick(self, player: Player, surroundings: Surroundings, same_code: bool) -> Engine | None:
         if not player.keeps_process:

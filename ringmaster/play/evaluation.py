@@ -67,7 +67,9 @@ class Evaluator:
         healthy = False
         try:
             result = run.carry_out(texts, begun)
-            healthy = result.outcome == "evaluated" and run.is_sound
+            # After a probe its options are unknown.
+            is_known = result.outcome == "evaluated" and job.probe is None
+            healthy = is_known and run.engine.is_reusable()
             return result
         finally:
             self._pool.give_back((run.engine,), healthy)
@@ -112,12 +114,6 @@ class _Run:
     def engine(self) -> Engine:
         """The present engine; earlier ones have been ended."""
         return self._scorer.engine
-
-    @property
-    def is_sound(self) -> bool:
-        """Return whether the engine can do another job."""
-        # After a probe its options are unknown.
-        return self._job.probe is None and self.engine.is_reusable()
 
     def carry_out(self, texts: list[bytes], begun: float) -> EvaluationResult:
         transcript = self._transcript

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -89,12 +89,10 @@ class GameRunner:
         engines: Sequence[Engine],
         *,
         live: LiveRecord | None = None,
-        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.job = job
         self.engines: Sequence[Engine] = engines
         self._live = live if job.record else None
-        self._wall_clock = wall_clock
         self._referee = REFEREES[job.settings.game](job)
         settings = job.settings
         self._clocks = tuple(
@@ -124,7 +122,7 @@ class GameRunner:
 
     def play(self) -> GameResult:
         """Play the game.  Raises JobAbandoned."""
-        started = self._started = self._wall_clock()
+        self._started = time.time()
         begun = time.monotonic()
         transcript = transcript_of(self.job)
         if self._live is not None:
@@ -163,7 +161,7 @@ class GameRunner:
                     "isready before each search now"
                 )
         notes += settlement.notes
-        return self._result(settlement, usage, started, time.monotonic() - begun, notes)
+        return self._result(settlement, usage, time.monotonic() - begun, notes)
 
     def _launch(self, transcript: GameTranscript | None) -> None:
         """Start both engines and prepare them for the game."""
@@ -195,6 +193,8 @@ class GameRunner:
         job, engines = self.job, self.engines
         adjudicator = make_adjudicator(job.settings)
         game = self._game = self._referee.begin(engines)
+        for move in job.opening.moves:
+            game.play(move)
         ending = game.ending()
         limit = job.settings.move_limit
         limits = self._limits()
@@ -259,7 +259,7 @@ class GameRunner:
                         engines[1 - mover].send_delayed()
                     except EngineRefused as error:
                         return self._refused(1 - mover, error)
-                    return self._referee.adjudicated(adjudication)
+                    return self._referee.by_ending(adjudication)
             if self._live is not None and self._live.is_due():
                 self._show(self._live)
             if ponders[mover] and not over:
@@ -272,7 +272,7 @@ class GameRunner:
         unknown = Settlement("void", None, "", self._referee.score_of_void)
         usage = EngineUsage()
         with suppress(ValueError, ArithmeticError):
-            record = self._game_record(unknown, (usage, usage), self._started, 0.0)
+            record = self._game_record(unknown, (usage, usage), 0.0)
             live.write(self._referee.write(record))
 
     def _prepare(self, mover: int, limits: Limits) -> Settlement | None:
@@ -476,7 +476,6 @@ class GameRunner:
         self,
         settlement: Settlement,
         usage: tuple[EngineUsage, EngineUsage],
-        started: float,
         seconds: float,
         notes: list[str],
     ) -> GameResult:
@@ -486,7 +485,7 @@ class GameRunner:
         # A void game has a record only if moves were played.
         if job.record and self._game is not None and (settlement.outcome != "void" or plies):
             try:
-                record = self._referee.write(self._game_record(settlement, usage, started, seconds))
+                record = self._referee.write(self._game_record(settlement, usage, seconds))
             except (ValueError, ArithmeticError) as error:
                 # The game counts without its record.
                 notes.append(f"no game record: {error}")
@@ -529,11 +528,7 @@ class GameRunner:
         return int.from_bytes(hashed.digest(), "big", signed=True)
 
     def _game_record(
-        self,
-        settlement: Settlement,
-        usage: tuple[EngineUsage, EngineUsage],
-        started: float,
-        seconds: float,
+        self, settlement: Settlement, usage: tuple[EngineUsage, EngineUsage], seconds: float
     ) -> GameRecord:
         job = self.job
         first, second = job.players
@@ -545,7 +540,7 @@ class GameRunner:
         return GameRecord(
             game_id=job.id,
             event=job.event,
-            date=time.strftime("%Y-%m-%d", time.localtime(started)),
+            date=time.strftime("%Y-%m-%d", time.localtime(self._started)),
             codes=(first.code, second.code),
             names=(_name(one), _name(other)),
             settings=job.settings,
@@ -565,7 +560,7 @@ class GameRunner:
             time_controls=(describe_limits(first), describe_limits(second)),
             clocks=(first.time_control, second.time_control),
             cpu_times=(usage[0].cpu_time, usage[1].cpu_time),
-            started=started,
+            started=self._started,
             seconds=seconds,
         )
 

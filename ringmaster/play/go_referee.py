@@ -41,16 +41,13 @@ class GoReferee(Referee):
         if settings.handicap is not None:
             fixed = settings.handicap_style == "fixed"
             self.setup = self._fixed(engines) if fixed else self._free(engines)
-        game = new_go_game(
+        return new_go_game(
             settings.board_size,
             self.setup,
             1 if self.setup else 0,
             ko_rule=settings.ko_rule,
             suicide=settings.suicide,
         )
-        for move in self.job.opening.moves:
-            game.play(move)
-        return game
 
     def _fixed(self, engines: Sequence[Engine]) -> tuple[str, ...]:
         settings = self.job.settings
@@ -107,7 +104,8 @@ class GoReferee(Referee):
         settings = self.job.settings
         if settings.scorer == "internal":
             margin = game.margin(settings.komi, self._compensation(), scoring=settings.scoring)
-            return self._from_margin(margin)
+            winner = None if margin == 0 else 0 if margin > 0 else 1
+            return _agree([FinalScore(winner, abs(margin))])
         return self._ask(engines)
 
     def _compensation(self) -> float:
@@ -116,12 +114,6 @@ class GoReferee(Referee):
         if stones == 0 or rule == "no":
             return 0.0
         return float(stones if rule == "full" else stones - 1)
-
-    def _from_margin(self, margin: float) -> Settlement:
-        if margin == 0:
-            return Settlement("draw", None, "score", "0", detail="jigo")
-        winner = 0 if margin > 0 else 1
-        return Settlement("win", winner, "score", _score(winner, abs(margin)))
 
     def _ask(self, engines: Sequence[Engine]) -> Settlement:
         """Score by the players' answers, as Gomill does: one answer is enough, two must name
@@ -164,10 +156,6 @@ class GoReferee(Referee):
         return write_sgf(record)
 
 
-def _score(winner: int, margin: float) -> str:
-    return f"{_LETTERS[winner]}+{margin:.10g}"
-
-
 @dataclass(frozen=True)
 class FinalScore:
     """An engine's answer to final_score; `winner` is None for jigo, `margin` None if
@@ -206,4 +194,4 @@ def _agree(answers: list[FinalScore]) -> Settlement:
     if margin is None:
         detail = "players disagreed on the margin" if len(margins) > 1 else "unknown margin"
         return Settlement("win", winner, "score", f"{_LETTERS[winner]}+", detail)
-    return Settlement("win", winner, "score", _score(winner, margin))
+    return Settlement("win", winner, "score", f"{_LETTERS[winner]}+{margin:.10g}")

@@ -21,19 +21,16 @@ class Meter:
         self._engine = engine
         self._own: float | None = None
         self._system: float | None = None
-        self._has_begun = False
 
     def begin_new(self) -> None:
         """Begin with a new process, whose whole use belongs to this game."""
         self._own = self._system = 0.0
-        self._has_begun = True
 
     def begin_kept(self) -> None:
         """Begin with a process that has played before, once it is ready for the game (it
         may reset its own count with the board)."""
         self._own = self._own_count()
         self._system = self._engine.measure().cpu_time
-        self._has_begun = True
 
     def read(self, *, ask: bool) -> Usage:
         """Return the use since the beginning and the peak of memory.
@@ -43,8 +40,6 @@ class Meter:
         if not self._engine.is_launched:
             return Usage(None, None)
         used = self._engine.measure()
-        if not self._has_begun:
-            return Usage(None, used.peak_memory)
         own = self._own_count() if ask and self._own is not None else None
         if own is not None and self._own is not None:
             # Less than before: the engine reset its count during the game.

@@ -31,15 +31,10 @@ def move_records(
     for move, turn in zip(moves, played, strict=False):
         thought = turn.thought
         seconds = thought.elapsed_ns / 1e9
-        has_searched = bool(thought.info)
-        if not has_searched and not turn.comment and turn.clock is None:
-            # Keyword arguments would take most of the time here.
-            yield MoveRecord(move, turn.mover, seconds)
-            continue
         left, overtime = turn.clock or (None, None)
         score = mate = depth = None
         searched: dict[str, Any] = {}
-        if has_searched:
+        if thought.info:
             score, mate = thought.score_and_mate()
             depth = thought.number("depth")
             for name in numbers:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,13 +80,11 @@ class EngineProbe:
         probe: Probe,
         scorer: Scorer,
         texts: Sequence[bytes],
-        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._job = job
         self._probe = probe
         self._scorer = scorer
         self._texts = texts
-        self._clock = clock
         self._base = np.zeros(0, dtype=np.float32)
         self.scores: Scores | None = None
         #: The largest difference between scores of the same positions.
@@ -141,9 +139,9 @@ class EngineProbe:
         if scorer.searches:
             self._try_search()
             scorer.set(job.player, "restart")
-        start = self._clock()
+        start = time.perf_counter()
         self._base = self.scores = self._scores(1)
-        self._seconds = max(self._clock() - start, 1e-6)
+        self._seconds = max(time.perf_counter() - start, 1e-6)
         self._facts["none"] = round(float(np.mean(np.isnan(self._base))), 6)
         scores = self._base[~np.isnan(self._base)]
         if not len(scores):
@@ -420,9 +418,9 @@ class EngineProbe:
         while passes < _RATE_PASSES and spent < _RATE_SECONDS:
             if scorer.searches:
                 scorer.prepare(self._job.player, new_game=True)
-            start = self._clock()
+            start = time.perf_counter()
             self._scores(in_flight)
-            spent += self._clock() - start
+            spent += time.perf_counter() - start
             passes += 1
         self._facts["rate"] = round(passes * len(self._texts) / max(spent, 1e-9), 1)
 

@@ -14,7 +14,6 @@ from ringmaster.engines.engine import Engine
 from ringmaster.games.game import Ending, Game, game_rules
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameRecord, Outcome
-from ringmaster.play.adjudication import Adjudication
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Referee(ABC):
 
     @abstractmethod
     def begin(self, engines: Sequence[Engine]) -> Game:
-        """Return the game before its first move; both engines have been started.
+        """Return the game before its opening; both engines have been started.
 
         Raises EngineError.
         """
@@ -64,7 +63,7 @@ class Referee(ABC):
 
     def claim(self, game: Game, mover: int) -> Settlement:
         """Settle a game in which the mover claims a win; by default the claim holds."""
-        return Settlement("win", mover, "claim", self.score_of_win(mover, "claim"))
+        return self.by_ending(Ending(mover, "claim"))
 
     def at_move_limit(self, game: Game) -> Settlement:
         """Settle a game that reached the move limit."""
@@ -72,12 +71,12 @@ class Referee(ABC):
             return Settlement("draw", None, "move limit", self.score_of_draw)
         return Settlement("unknown", None, "move limit", self.score_of_unknown, "hit move limit")
 
-    def adjudicated(self, adjudication: Adjudication) -> Settlement:
-        """Settle an adjudicated game."""
-        reason, detail = adjudication.reason, adjudication.detail
-        if adjudication.winner is None:
+    def by_ending(self, ending: Ending) -> Settlement:
+        """Settle a game with a winner, or a draw."""
+        reason, detail = ending.reason, ending.detail
+        if ending.winner is None:
             return Settlement("draw", None, reason, self.score_of_draw, detail)
-        return self.loss(1 - adjudication.winner, reason, detail, forfeit=False)
+        return self.loss(1 - ending.winner, reason, detail, forfeit=False)
 
     @abstractmethod
     def score_of_win(self, winner: int, reason: str) -> str:
@@ -107,16 +106,10 @@ class RulesReferee(Referee):
     score_of_void = "*"
 
     def begin(self, engines: Sequence[Engine]) -> Game:
-        game = game_rules(self.job.settings)(self.job.opening.fen)
-        for move in self.job.opening.moves:
-            game.play(move)
-        return game
+        return game_rules(self.job.settings)(self.job.opening.fen)
 
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
-        if ending.winner is None:
-            return Settlement("draw", None, ending.reason, self.score_of_draw)
-        score = self.score_of_win(ending.winner, ending.reason)
-        return Settlement("win", ending.winner, ending.reason, score)
+        return self.by_ending(ending)
 
     def score_of_win(self, winner: int, reason: str) -> str:
         return ("1-0", "0-1")[winner]
@@ -150,7 +143,7 @@ class ShogiReferee(RulesReferee):
         shogi = cast(ShogiGame, game)
         ending = shogi.declare()
         if ending is not None:
-            return self.settle(game, ending, ())
+            return self.by_ending(ending)
         code = self.job.players[mover].code
         detail = f"{code} declares, but {shogi.why_not_declare()}\nin {shogi.position()}"
         return self.loss(mover, "illegal declaration", detail)

@@ -16,6 +16,7 @@ from ringmaster.engines.score_streams import (
     CustomForm,
     EvaluationForm,
     EvaluationStream,
+    end_of_answer,
     exact_score,
     needs_search,
     recognise,
@@ -132,14 +133,8 @@ class Scorer:
         """
         seconds = self._job.settings.hang_timeout if patience is None else patience
         requests = self._universal.requests(texts, self._command)
-        if self._custom is not None or self._job.answers:
+        if self.searches or self._custom is not None or self._job.answers:
             return self._ask_texts(texts, requests, in_flight, seconds)
-        if self._go is not None:
-            search = AnswerStream(requests, in_flight, searches=True, shorten=exact_score)
-            self._stream(search, texts, seconds)
-            self.depth = read_info(search.answers[-1]).get("depth")
-            self._check_quiet()
-            return Answers(self._searched(search.answers, texts))
         if not texts:
             return Answers(np.zeros(0, dtype=np.float32))
         form = self._form
@@ -176,7 +171,9 @@ class Scorer:
             first = AnswerStream(requests[:1], 1, searches=False)
             self._stream(first, texts, seconds)
             self._apply_options(needs_search(first.answers[0]), seconds)
-        stream = AnswerStream(requests, in_flight, searches=self.searches)
+        keeps_all = self._custom is not None or self._job.answers
+        shorten = end_of_answer if keeps_all else exact_score
+        stream = AnswerStream(requests, in_flight, searches=self.searches, shorten=shorten)
         self._stream(stream, texts, seconds)
         answers = None
         if self._job.answers:
@@ -188,6 +185,8 @@ class Scorer:
             return Answers(self._sided(values, custom.unit, custom.pov, texts), answers)
         if self._go is None:
             return Answers(None, answers)
+        self.depth = read_info(exact_score(stream.answers[-1])).get("depth")
+        self._check_quiet()
         return Answers(self._searched(stream.answers, texts), answers)
 
     def _sided(self, values: list[float], unit: float, pov: str, texts: Sequence[bytes]) -> Scores:

@@ -81,10 +81,6 @@ class EloEstimate(msgspec.Struct, frozen=True):
         """1 or -1 where the interval has the first or the second player stronger, else 0."""
         return (self.low > 0) - (self.high < 0)
 
-    def turned(self) -> EloEstimate:
-        """Return the estimate from the second player's view."""
-        return EloEstimate(-self.elo + 0.0, -self.high, -self.low, 1 - self.los, self.games)
-
     def interval(self, unit: str = "") -> str:
         """Return the difference with its interval, as ± where both sides are much alike."""
         if math.isinf(self.high):
@@ -269,15 +265,15 @@ def share_ends(points: float, games: float) -> tuple[float, float]:
     return low, high
 
 
-def holm(p_values: Sequence[float], level: float = 0.05) -> list[bool]:
-    """Return which hypotheses are rejected, with at most `level` for any false rejection.
+def holm(p_values: Sequence[float]) -> list[bool]:
+    """Return which hypotheses are rejected, with at most 5 % for any false rejection.
 
     Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """
     rejected = [False] * len(p_values)
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rank, index in enumerate(order):
-        if p_values[index] > level / (len(order) - rank):
+        if p_values[index] > 0.05 / (len(order) - rank):
             break
         rejected[index] = True
     return rejected
@@ -297,7 +293,7 @@ def share_interval(points: float, games: float) -> str:
     return f"{share:.{places}f} % ± {(high - low) / 2:.{places}f} (95 %)"
 
 
-def wilson(points: float, games: float, z: float = Z95) -> tuple[float, float]:
+def wilson(points: float, games: float) -> tuple[float, float]:
     """Return the interval of a win rate (Wilson, "Probable inference", 1927, eq. 1).
 
     points  wins and half the draws, from 0 to `games`
@@ -307,9 +303,9 @@ def wilson(points: float, games: float, z: float = Z95) -> tuple[float, float]:
     if games == 0:
         return 0.0, 1.0
     rate = points / games
-    weight = z * z / games
+    weight = Z95 * Z95 / games
     middle = rate + weight / 2
-    spread = z * math.sqrt(rate * (1 - rate) / games + weight / (4 * games))
+    spread = Z95 * math.sqrt(rate * (1 - rate) / games + weight / (4 * games))
     # exact ends instead of rounding errors
     low = 0.0 if points <= 0 else (middle - spread) / (1 + weight)
     high = 1.0 if points >= games else (middle + spread) / (1 + weight)

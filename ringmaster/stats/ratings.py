@@ -77,13 +77,16 @@ class Ratings:
         return 0.5 * (1 + math.erf(distance / (deviation * math.sqrt(2))))
 
 
-def _deviation(covariance: tuple[tuple[float, ...], ...] | None, i: int, j: int) -> float:
-    """Return the standard deviation of the difference of two ratings."""
+def _deviation(
+    covariance: tuple[tuple[float, ...], ...] | None, i: int, j: int | None = None
+) -> float:
+    """Return the standard deviation of a rating relative to another one or to the average."""
     if i == j:
         return 0.0
     if covariance is None:
         return math.inf
-    return math.sqrt(max(0.0, covariance[i][i] + covariance[j][j] - 2 * covariance[i][j]))
+    others = 0.0 if j is None else covariance[j][j] - 2 * covariance[i][j]
+    return math.sqrt(max(0.0, covariance[i][i] + others))
 
 
 #: Wins of the first player, draws and losses, by the numbers of two players.
@@ -137,7 +140,7 @@ def bradley_terry(
             matrix = [_centred(row, players) for row in matrix]
         covariance = tuple(tuple(float(x) * _UNIT**2 for x in row) for row in matrix)
     origin, level = (None, 0.0) if anchor is None else anchor
-    errors = [_error(covariance, i, origin) for i in range(players)]
+    errors = [Z95 * _deviation(covariance, i, origin) for i in range(players)]
     shift = level - (0.0 if origin is None else elo[origin])
     ratings = [Rating(x + shift, error) for x, error in zip(elo, errors, strict=True)]
     return Ratings(tuple(ratings), covariance, prior)
@@ -241,15 +244,6 @@ def _product(one: Matrix, other: Matrix) -> Matrix:
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
     return math.fsum(map(operator.mul, one, other))
-
-
-def _error(
-    covariance: tuple[tuple[float, ...], ...] | None, player: int, origin: int | None
-) -> float:
-    """Return the error of a rating relative to the average or to another player."""
-    if origin is not None:
-        return Z95 * _deviation(covariance, player, origin)
-    return math.inf if covariance is None else Z95 * math.sqrt(max(0.0, covariance[player][player]))
 
 
 def _comparable(players: int, scores: Scores) -> bool:

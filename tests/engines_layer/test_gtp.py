@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from ringmaster.engines.channel import Exchange
 from ringmaster.engines.gtp import (
     MAX_RESPONSE,
-    ClockNotExpressible,
     Command,
     clock_command,
-    read_kinds,
 )
-from ringmaster.errors import EngineProtocolError
+from ringmaster.errors import EngineProtocolError, EngineRefused
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl
 from tests.engines_layer.gtp_dialogue import converse
@@ -98,7 +96,7 @@ def clock_line(
 ) -> str | None:
     control = None if text is None else TimeControl.parse(text)
     player = Player("p", ("x",), time_control=control, move_time=move_time)
-    command = clock_command(player, commands.__contains__, lambda: read_kinds(kinds))
+    command = clock_command(player, commands.__contains__, lambda: kinds)
     return " ".join(command) or None
 
 
@@ -145,7 +143,7 @@ def test_clock_is_sent_by_the_command_that_can_express_it(
 def test_clock_without_a_command_is_refused_with_the_command_it_needs(
     text: str, commands: list[str], kinds: str, message: str
 ) -> None:
-    with pytest.raises(ClockNotExpressible, match="time control") as caught:
+    with pytest.raises(EngineRefused, match="time control") as caught:
         clock_line(text, *commands, kinds=kinds)
     assert message in str(caught.value)
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.engines import reaper as reaper_module
-from ringmaster.engines.reaper import Registry, announce, retire, start_time
+from ringmaster.engines.reaper import announce, register, retire, start_time
 from tests.execution.scripted_work import start_engine
 from tests.execution.watched import Watched
 
@@ -266,10 +266,10 @@ _small = st.integers(0, 3)
 def test_the_registry_has_every_engine_that_has_not_ended(
     messages: list[tuple[str | int, ...]],
 ) -> None:
-    registry = Registry()
+    slots: dict[int, dict[int, int]] = {}
     model: dict[tuple[str | int, str | int], str | int] = {}
     for verb, slot, *rest in messages:
-        doomed = registry.handle(" ".join(map(str, (verb, slot, *rest))).encode())
+        doomed = register(slots, " ".join(map(str, (verb, slot, *rest))).encode())
         expected = {}
         match verb:
             case "+":
@@ -280,4 +280,4 @@ def test_the_registry_has_every_engine_that_has_not_ended(
                 keys = [key for key in model if key[0] == slot]
                 expected = {key[1]: model.pop(key) for key in keys}
         assert doomed == expected
-    assert {(s, p): t for s, e in registry.engines.items() for p, t in e.items()} == model
+    assert {(s, p): t for s, e in slots.items() for p, t in e.items()} == model

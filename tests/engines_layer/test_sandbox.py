@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.engines.process import EngineProcess
-from ringmaster.engines.sandbox import sandboxed
+from ringmaster.engines.process import EngineProcess, sandboxed
 from ringmaster.errors import EngineNotStarted
 from tests.execution.watched import Watched
 

@@ -12,6 +12,7 @@ from ringmaster.engines.uci_messages import (
     OptionDeclaration,
     Ready,
     read_info,
+    read_score,
     score_line,
 )
 from ringmaster.errors import EngineProtocolError, OptionRefused
@@ -165,23 +166,17 @@ def test_go_keeps_the_last_info_line_with_an_exact_score_of_the_best_move() -> N
         "bestmove d2d4 ponder d7d5",
     )
     assert go.bestmove == "d2d4"
-    assert read_info(score_line(go.info_lines)) == {
-        "depth": 2,
-        "score": -7,
-        "nodes": 99,
-        "nps": 1000,
-    }
+    line = score_line(go.info_lines)
+    assert read_info(line) == {"depth": 2, "nodes": 99, "nps": 1000}
+    assert read_score(line) == (-7, None)
 
 
 @pytest.mark.parametrize(("blanks", "end"), [(" ", ""), ("\t", ""), (" \t ", ""), ("", "\r")])
 def test_blanks_around_a_message_are_passed_over(blanks: str, end: str) -> None:
     go, handshake = Go(b"go depth 3\n"), Handshake("uci")
     converse(go, f"{blanks}info depth 1 score cp 13", f"{blanks}bestmove e2e4 ponder e7e5{end}")
-    assert (go.bestmove, go.ponder, read_info(score_line(go.info_lines))["score"]) == (
-        "e2e4",
-        "e7e5",
-        13,
-    )
+    assert (go.bestmove, go.ponder) == ("e2e4", "e7e5")
+    assert read_score(score_line(go.info_lines)) == (13, None)
     option = "option name Hash type spin default 16 min 1 max 64"
     converse(handshake, f"{blanks}id name X{end}", f"{blanks}{option}", f"{blanks}uciok{end}")
     assert (handshake.name, [*handshake.options]) == ("X", ["hash"])
@@ -200,7 +195,8 @@ def test_odd_bestmoves_come_through_as_they_are(line: str, move: str) -> None:
 
 
 def test_number_of_absurd_length_is_no_number() -> None:
-    assert read_info(b"info depth 3 score cp " + b"9" * 5000) == {"depth": 3}
+    line = b"info score cp " + b"9" * 5000 + b" depth 3 nodes " + b"9" * 5000
+    assert (read_info(line), read_score(line)) == ({"depth": 3}, (None, None))
 
 
 SPIN = OptionDeclaration("Hash", "spin", "16", 1, 1024)

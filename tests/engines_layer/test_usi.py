@@ -119,12 +119,13 @@ def test_numbers_of_an_info_line_are_read(
     numbers: dict[str, int], score: tuple[str, int] | None, pv: list[str]
 ) -> None:
     words = [f"{name} {value}" for name, value in numbers.items()]
-    expected = dict(numbers)
     if score is not None:
         words.append("score {} {}".format(*score))
-        expected["score" if score[0] == "cp" else "mate"] = score[1]
     line = " ".join(["info", *words, *(["pv", *pv] if pv else [])]).encode()
-    assert read_info(line) == expected
+    assert read_info(line) == numbers
+    kind, value = score or ("", None)
+    expected = (value if kind == "cp" else None, value if kind == "mate" else None)
+    assert read_score(line) == expected
     assert read_pv(line) == tuple(pv)
     thought = Thought("move", "7g7f", 1)
     thought.info = line
@@ -452,7 +453,9 @@ for line in sys.stdin:
 """
 
 
-def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> None:
+def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     command = (sys.executable, "-I", "-S", "-c", AT_ONCE)
     with launched(command=command, ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
@@ -460,7 +463,8 @@ def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> Non
         # Its output is read only after its opponent's move.
         assert isinstance(engine.ponder(0, NODES), PonderedGo)
         engine.observe(1, "3c3d", own=False)
-        engine._clock = lambda: 0  # the time that a search is given to begin is not over
+        # the time that a search is given to begin is not over
+        monkeypatch.setattr("ringmaster.engines.uci.now_ns", lambda: 0)
         thought = engine.think(0, NODES)
         assert (thought.move, thought.elapsed_ns) == ("2g2f", 0)
         assert thought.score_and_mate() == (5, None)

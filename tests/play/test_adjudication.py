@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ringmaster.engines.engine import Limits, Thought
 from ringmaster.errors import EngineError
 from ringmaster.games.chess import chess_rules
+from ringmaster.games.game import Ending
 from ringmaster.games.tablebases import Prober, find_problem, open_tablebases
 from ringmaster.model.jobs import (
     DrawAdjudication,
@@ -25,7 +26,7 @@ from ringmaster.model.jobs import (
 )
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
-from ringmaster.play.adjudication import Adjudication, Adjudicator, make_adjudicator
+from ringmaster.play.adjudication import Adjudicator, make_adjudicator
 from ringmaster.play.game_runner import GameRunner
 from tests.play.scripted import Act, Scripted, ScriptedGo, chess_player, job
 
@@ -298,7 +299,7 @@ def test_draws_agree_with_a_plain_reading_of_the_rule(scores: list[Said]) -> Non
         level = len(last) == 4 and all(isinstance(s, int) and abs(s) <= 20 for s in last)
         verdict = adjudicator.judge(game, ply % 2, score, mate)
         assert verdict == (
-            Adjudication(None, "adjudicated draw", "both scores within 0.20 for 2 moves")
+            Ending(None, "adjudicated draw", "both scores within 0.20 for 2 moves")
             if level
             else None
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.engines.sandbox import sandboxed
+from ringmaster.engines.process import sandboxed
 from tests.program import ringmaster, shown
 from tests.requirements import engine, missing
 

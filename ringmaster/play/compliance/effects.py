@@ -10,7 +10,6 @@ import msgspec
 
 from ringmaster.engines.engine import Limits
 from ringmaster.engines.uci import UciOrUsiEngine
-from ringmaster.engines.uci_messages import read_info
 from ringmaster.model.players import HASH, THREADS, OptionValue
 from ringmaster.play.compliance.engine_check import EngineCheck
 
@@ -126,9 +125,10 @@ class _Effects:
         for position in self._check.positions:
             self._check.begin(position, new_game=False)
             search = self._check.think(self._limits)
-            thought, names = search.thought, ("depth", "seldepth", "nodes", "score", "mate")
-            numbers = map(read_info(thought.info).get, names)
-            yield thought.move, thought.ponder, search.was_stopped, *numbers, thought.pv
+            thought = search.thought
+            numbers = map(thought.number, ("depth", "seldepth", "nodes"))
+            scores = thought.score_and_mate()
+            yield thought.move, thought.ponder, search.was_stopped, *numbers, *scores, thought.pv
 
     def _set(self, options: dict[str, OptionValue]) -> None:
         player = msgspec.structs.replace(self._check.player, options={**self._options, **options})

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable, visible
 from ringmaster.model.output_files import is_gone, open_regular, writing
+from ringmaster.storage.connect import translated
 from ringmaster.storage.paths import OutputPaths
 
 #: Bytes at the end of the history that are searched for a line.
@@ -27,7 +28,7 @@ def one_line(text: str) -> str:
     return visible(text.replace("\r", "").replace("\n", " | "))
 
 
-class _Appended:
+class Appended:
     """A file whose end is written; one that was renamed or deleted (logrotate) begins anew."""
 
     def __init__(self, path: Path) -> None:
@@ -43,6 +44,7 @@ class _Appended:
         return self._fd
 
     def close(self) -> None:
+        """Close the file; idempotent."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -61,8 +63,8 @@ class Journal:
     def __init__(
         self, paths: OutputPaths, clock: Callable[[], time.struct_time] = time.localtime
     ) -> None:
-        self._files = _Appended(paths.log), _Appended(paths.hist)
-        self._tree = _Appended(paths.tree_log)
+        self._files = Appended(paths.log), Appended(paths.hist)
+        self._tree = Appended(paths.tree_log)
         self._clock = clock
         self._files[0].open()
         #: Lines of the log and of the history until the end of `together`.
@@ -102,47 +104,34 @@ class Journal:
                 lines.clear()
                 write_through(file.open(), data, file.path)
 
-    def snapshot(self, line: str, *, unless_last: bool = False) -> None:
-        """Append a line of JSON to the tree log.
-
-        unless_last  skip the line if it is the last one already
-        """
+    def snapshot(self, line: str) -> None:
+        """Append a line of JSON to the tree log, unless it is the last one already."""
         fd = self._tree.open()
         data = f"{line}\n".encode()
         start = max(0, os.fstat(fd).st_size - len(data))
-        if not unless_last or os.pread(fd, len(data), start) != data:
+        if os.pread(fd, len(data), start) != data:
             write_through(fd, data, self._tree.path)
 
     def complete_history(self, lines: Sequence[str]) -> None:
         """Append the missing part of the last lines: all, the end, or nothing."""
         # the line end before it excludes a match within a line
         block = ("\n" + "".join(f"{one_line(line)}\n" for line in lines)).encode()
-        tail = b"\n" + self._tail(self._files[1].path, max(_TAIL, 2 * len(block)))
+        path = self._files[1].path
+        tail = b"\n"
+        with translated(path, "read"), suppress(FileNotFoundError), path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - max(_TAIL, 2 * len(block))))
+            tail += file.read()
         if block in tail:
             return
         first = block[: block.index(b"\n", 1) + 1]
-        start = tail.rfind(first)
-        if start >= 0 and not block.startswith(tail[start:]):
+        # a kill may have cut the lines short anywhere
+        written = next(n for n in range(len(block), -1, -1) if tail.endswith(block[:n]))
+        if written < len(first) and first in tail:
             return  # it was there, and the text after it was edited
-        if start >= 0:
-            written = len(tail) - start
-        else:
-            # a kill may have cut even the first line short
-            written = next(n for n in range(len(first) - 1, -1, -1) if tail.endswith(first[:n]))
         fd = self._files[1].open(end_line=written < 2)
         # without the line end before it
-        write_through(fd, block[max(1, written) :], self._files[1].path)
-
-    def _tail(self, path: Path, size: int) -> bytes:
-        """Return the end of a file, b"" without a file."""
-        try:
-            with path.open("rb") as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - size))
-                return file.read()
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
+        write_through(fd, block[max(1, written) :], path)
 
     def close(self) -> None:
         """Close the files; idempotent."""

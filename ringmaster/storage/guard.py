@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired, StoreUnwritable
+from ringmaster.model.output_files import is_gone
 from ringmaster.storage.copies import folder_of, new_name, stamp, write_copy
 
 
@@ -30,7 +31,7 @@ class Guard:
         self._path = path
         self._wal = Path(f"{path}-wal")
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._wal_identity = _identity(self._wal)
+        self._wal_fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
         self._failure: StoreReplaced | None = None
         #: Place and size of the page with the generation.
         (page,) = connection.execute(
@@ -65,9 +66,9 @@ class Guard:
         raise self._failure
 
     def _change(self) -> str | None:
-        if _identity(self._path) != _identity(self._fd):
+        if is_gone(self._path, self._fd):
             return " was moved, deleted or replaced"
-        if _identity(self._wal) != self._wal_identity:
+        if is_gone(self._wal, self._wal_fd):
             return "-wal was moved, deleted or replaced"
         if self._stamp() != self._seen:
             # `touch` and some network file systems change the time alone
@@ -79,14 +80,7 @@ class Guard:
 
     def close(self) -> None:
         os.close(self._fd)
-
-
-def _identity(file: Path | int) -> tuple[int, int] | None:
-    try:
-        there = os.stat(file)
-    except FileNotFoundError:
-        return None
-    return there.st_dev, there.st_ino
+        os.close(self._wal_fd)
 
 
 def _rescued(path: Path, connection: sqlite3.Connection, *, is_whole: bool) -> str:

@@ -16,7 +16,6 @@ import os
 import struct
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
@@ -60,7 +59,7 @@ class CompetitionLock:
         deadline = time.monotonic() + _PATIENCE
         while not _try_lock(fd, fcntl.LOCK_EX, self._file):
             if not _try_lock(fd, fcntl.LOCK_SH, self._file) or time.monotonic() > deadline:
-                holder = _holder(fd)
+                holder = _holder(self._file)
                 name = self._file.stem
                 raise AlreadyRunning(
                     f"{name} is being run by another ringmaster"
@@ -127,14 +126,14 @@ def _try_lock(fd: int, kind: int, file: Path) -> bool:
     return True
 
 
-def _holder(fd: int) -> int | None:
-    """Return the process that holds the exclusive lock, if /proc shows it."""
-    file = os.fstat(fd)
-    for place in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):  # processes of other users, or gone
-            if os.path.samestat(os.stat(place), file):
-                # "lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 0 0", proc_pid_fdinfo(5)
-                told = place.parent.with_name("fdinfo").joinpath(place.name).read_text("ascii")
-                if "OFDLCK" in told and " WRITE " in told:
-                    return int(place.parts[2])
+def _holder(file: Path) -> int | None:
+    """Return another process that has opened the file as `__enter__` does, if Linux shows it."""
+    import psutil  # few runs are refused
+
+    place = os.path.realpath(file)
+    for process in psutil.process_iter(["open_files"]):
+        for opened in process.info["open_files"] or ():
+            is_locked = opened.path == place and getattr(opened, "mode", "") == "a+"
+            if is_locked and process.pid != os.getpid():
+                return int(process.pid)
     return None

@@ -276,8 +276,6 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
         Raises StoreUnwritable; ForeignFiles, at the end, when other files remain.
         """
-        existing = self.existing()
-        foreign = self._foreign(existing)
         folders = self._folders()
         for path in self.removable():
             is_ours = path in folders or path.parent in folders
@@ -289,10 +287,10 @@ class OutputPaths(msgspec.Struct, frozen=True):
             except OSError as error:
                 where = error.filename or path
                 raise StoreUnwritable(f"cannot delete {where}: {error.strerror}") from error
-        if foreign:
+        if left := self.existing():
             raise ForeignFiles(
-                f"not deleted: {_listed(existing, foreign)}; delete them yourself if you do not "
-                "need them"
+                f"not deleted: {_listed(left, self._foreign(left))}; delete them yourself if you "
+                "do not need them"
             )
 
     def _foreign(self, outputs: Iterable[Path]) -> dict[Path, Maker]:

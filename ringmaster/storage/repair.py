@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -80,23 +81,24 @@ def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
         return found
 
 
+@dataclass
 class _Repair:
-    """A repair; `strange` are tables that cannot be read, or that ringmaster did not make."""
+    """A repair.
 
-    def __init__(
-        self, old: sqlite3.Connection, new: sqlite3.Connection, path: Path, strange: Collection[str]
-    ) -> None:
-        self.old = old
-        self.new = new
-        self.path = path
-        self.strange = strange
-        self.found = Salvage()
-        #: The number of the state's last result in the old file.
-        self.last = 0
-        #: Games whose results are damaged, but not their tickets: number, id, attempt, ticket.
-        self.broken: list[tuple[int, str, int, str]] = []
-        #: Whether rows of the last table could not be read.
-        self.is_cut = False
+    strange  tables that cannot be read, or that ringmaster did not make
+    last     number of the state's last result in the old file
+    broken   games whose results are damaged, but not their tickets: number, id, attempt, ticket
+    is_cut   whether rows of the last table could not be read
+    """
+
+    old: sqlite3.Connection
+    new: sqlite3.Connection
+    path: Path
+    strange: Collection[str]
+    found: Salvage = field(default_factory=Salvage)
+    last: int = 0
+    broken: list[tuple[int, str, int, str]] = field(default_factory=list)
+    is_cut: bool = False
 
     def run(self) -> Salvage:
         recorded = self._recorded()
@@ -126,13 +128,11 @@ class _Repair:
         return self.found
 
     def _recorded(self) -> int:
-        if "counts" in self.strange:
-            return 0
-        try:
-            (number,) = self.old.execute("SELECT completed + void FROM counts").fetchone()
-        except (sqlite3.Error, TypeError):
-            return 0
-        return number if isinstance(number, int) else 0
+        with suppress(sqlite3.Error, TypeError, ValueError):
+            if "counts" not in self.strange:
+                (number,) = self.old.execute("SELECT completed + void FROM counts").fetchone()
+                return int(number)
+        return 0
 
     def _copy(self, table: str, key: str) -> None:
         columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
@@ -181,13 +181,11 @@ class _Repair:
 
     def _number(self) -> None:
         """Number the results from 1; a file has no gaps."""
-        number = seq = 0
-        query = "SELECT seq FROM results WHERE seq > ? ORDER BY seq LIMIT 1000"
-        while batch := self.new.execute(query, (seq,)).fetchall():
-            for (seq,) in batch:
-                number += 1
-                if number != seq:
-                    self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
+        numbers = self.new.execute("SELECT seq FROM results ORDER BY seq").fetchall()
+        self.new.executemany(
+            "UPDATE results SET seq = ? WHERE seq = ?",
+            ((number, seq) for number, (seq,) in enumerate(numbers, 1) if number != seq),
+        )
 
     def _moved_state(self, row: dict[str, Any]) -> list[Any]:
         """Return the state's row with the number that its last result has now."""

@@ -7,7 +7,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
-from itertools import zip_longest
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
@@ -176,18 +175,9 @@ def _replayed(loaded: LoadedCompetition, store: Store) -> Iterator[str]:
 
 
 def _lacking(lines: Iterable[str], there: Iterable[str]) -> int:
-    """Return the number of lines that are not there as often.
-
-    Needs little memory if both have nearly the same order.
-    """
-    surplus: Counter[str] = Counter()
-    for pair in zip_longest(lines, there):
-        if pair[0] != pair[1]:
-            for line, count in zip(pair, (1, -1), strict=True):
-                if line is not None:
-                    surplus[line] += count
-                    if not surplus[line]:
-                        del surplus[line]
+    """Return the number of lines that are not there as often."""
+    surplus = Counter(map(hash, lines))
+    surplus.subtract(map(hash, there))
     return (+surplus).total()
 
 

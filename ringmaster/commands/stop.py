@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.commands.keep import contents_of
-from ringmaster.errors import RingmasterError, StoreUnwritable, UsageError, counted
+from ringmaster.errors import RingmasterError, UsageError, counted
+from ringmaster.model.output_files import writing
 from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
 from ringmaster.storage.paths import OutputPaths
 
@@ -84,7 +85,5 @@ def send(control_file: Path, command: str) -> None:
     paths.check([path for path in (paths.log, paths.cmd) if path.exists()])
     if not is_locked(paths.locked):
         raise RingmasterError(f"{control_file} is not running")
-    try:
+    with writing(paths.cmd):
         paths.give_command(command)
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error

@@ -10,7 +10,7 @@ from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.commands.keep import contents_of
 from ringmaster.errors import RingmasterError, UsageError, counted
 from ringmaster.model.output_files import writing
-from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
+from ringmaster.storage.lock import CompetitionLock, is_locked
 from ringmaster.storage.paths import OutputPaths
 
 
@@ -23,7 +23,8 @@ def reset(arguments: argparse.Namespace) -> int:
         say("there is nothing to delete\n")
         return DONE
     # a live run is reported before the question
-    check_idle(paths.locked)
+    with CompetitionLock(paths.locked):
+        pass
     outputs = paths.removable()
     if outputs:
         say(_listed(paths, outputs))

@@ -36,12 +36,39 @@ class Appended:
         self._fd: int | None = None
 
     def open(self, *, end_line: bool = True) -> int:
-        """Return the descriptor.  `end_line` as in `open_to_append`."""
+        """Return the descriptor of the file, which is created if it is missing.
+
+        end_line  whether to end an incomplete last line of a file that was not open
+
+        Raises StoreUnwritable.
+        """
         if self._fd is not None and is_gone(self.path, self._fd):
             self.close()
         if self._fd is None:
-            self._fd = open_to_append(self.path, end_line=end_line)
+            with writing(self.path):
+                self._fd = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            try:
+                size = os.fstat(self._fd).st_size
+                # a power cut or an editor may leave a line incomplete
+                if end_line and size and os.pread(self._fd, 1, size - 1) != b"\n":
+                    self.write(b"\n")
+            except BaseException:
+                self.close()
+                raise
         return self._fd
+
+    def write(self, data: bytes) -> None:
+        """Append data, whole or not at all.  Raises StoreUnwritable."""
+        fd = self.open()
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(fd, data[written:] if written else data)
+        except OSError as error:
+            if written:
+                with suppress(OSError):
+                    os.ftruncate(fd, os.fstat(fd).st_size - written)
+            raise StoreUnwritable(f"cannot write {self.path}: {error.strerror}") from error
 
     def close(self) -> None:
         """Close the file; idempotent."""
@@ -102,7 +129,7 @@ class Journal:
             if lines:
                 data = "".join(lines).encode()
                 lines.clear()
-                write_through(file.open(), data, file.path)
+                file.write(data)
 
     def snapshot(self, line: str) -> None:
         """Append a line of JSON to the tree log, unless it is the last one already."""
@@ -110,15 +137,19 @@ class Journal:
         data = f"{line}\n".encode()
         start = max(0, os.fstat(fd).st_size - len(data))
         if os.pread(fd, len(data), start) != data:
-            write_through(fd, data, self._tree.path)
+            self._tree.write(data)
 
     def complete_history(self, lines: Sequence[str]) -> None:
         """Append the missing part of the last lines: all, the end, or nothing."""
         # the line end before it excludes a match within a line
         block = ("\n" + "".join(f"{one_line(line)}\n" for line in lines)).encode()
-        path = self._files[1].path
+        history = self._files[1]
         tail = b"\n"
-        with translated(path, "read"), suppress(FileNotFoundError), path.open("rb") as file:
+        with (
+            translated(history.path, "read"),
+            suppress(FileNotFoundError),
+            history.path.open("rb") as file,
+        ):
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - max(_TAIL, 2 * len(block))))
             tail += file.read()
@@ -129,44 +160,11 @@ class Journal:
         written = next(n for n in range(len(block), -1, -1) if tail.endswith(block[:n]))
         if written < len(first) and first in tail:
             return  # it was there, and the text after it was edited
-        fd = self._files[1].open(end_line=written < 2)
+        history.open(end_line=written < 2)
         # without the line end before it
-        write_through(fd, block[max(1, written) :], path)
+        history.write(block[max(1, written) :])
 
     def close(self) -> None:
         """Close the files; idempotent."""
         for file in (*self._files, self._tree):
             file.close()
-
-
-def open_to_append(path: Path, *, end_line: bool = True) -> int:
-    """Open a file for appending; create it if it is missing.
-
-    end_line  whether to end an incomplete last line
-
-    Raises StoreUnwritable.
-    """
-    with writing(path):
-        fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    try:
-        size = os.fstat(fd).st_size
-        # a power cut or an editor may leave a line incomplete
-        if end_line and size and os.pread(fd, 1, size - 1) != b"\n":
-            write_through(fd, b"\n", path)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-def write_through(fd: int, data: bytes, path: Path) -> None:
-    """Append data, whole or not at all.  Raises StoreUnwritable."""
-    written = 0
-    try:
-        while written < len(data):
-            written += os.write(fd, data[written:] if written else data)
-    except OSError as error:
-        if written:
-            with suppress(OSError):
-                os.ftruncate(fd, os.fstat(fd).st_size - written)
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error

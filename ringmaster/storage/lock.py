@@ -90,13 +90,6 @@ def is_locked(file: Path) -> bool:
         os.close(fd)
 
 
-def check_idle(file: Path) -> None:
-    """Raise AlreadyRunning if a run is alive, StoreUnwritable if that cannot be known."""
-    if file.exists():
-        with CompetitionLock(file):
-            pass
-
-
 def _open(file: Path, flags: int) -> int:
     """Open the file.  Raises StoreUnwritable; without O_CREAT also FileNotFoundError."""
     doing = "write" if flags & os.O_CREAT else "read"

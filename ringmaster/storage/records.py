@@ -21,7 +21,7 @@ from ringmaster.errors import StoreUnwritable, counted
 from ringmaster.model.output_files import make_folder, replacing, writing
 from ringmaster.storage.connect import translated
 from ringmaster.storage.entries import PendingRecord, file_name
-from ringmaster.storage.journal import Appended, write_through
+from ringmaster.storage.journal import Appended
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 from ringmaster.storage.transaction import Transaction
@@ -225,7 +225,7 @@ class _Collected(Appended):
         if is_shorter or not data.startswith(there):
             self._continue_at_end(fd)
             data, there = self._joined(records), b""
-        write_through(fd, data[len(there) :], self.path)
+        self.write(data[len(there) :])
         self.end += len(data)
 
     def _joined(self, records: Sequence[bytes]) -> bytes:
@@ -243,7 +243,7 @@ class _Collected(Appended):
             )
             with translated(self.path):
                 ended = os.pread(fd, 1, size - 1) == b"\n"
-            write_through(fd, b"\n" if ended else b"\n\n", self.path)
+            self.write(b"\n" if ended else b"\n\n")
         else:
             self._warn(f"{self.path} has been moved or deleted; a new file is begun")
         self.end = os.fstat(fd).st_size

@@ -18,7 +18,7 @@ import pytest
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
 from ringmaster.storage import lock
-from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
+from ringmaster.storage.lock import CompetitionLock, is_locked
 
 HOLD = """
 import subprocess, sys
@@ -178,7 +178,7 @@ def test_reading_and_closing_the_status_file_does_not_end_its_lock(tmp_path: Pat
     with CompetitionLock(status):
         status.read_bytes()
         with pytest.raises(AlreadyRunning):
-            check_idle(status)
+            take(status)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks the status file")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
@@ -174,25 +174,19 @@ def _replayed(loaded: LoadedCompetition, store: Store) -> Iterator[str]:
         yield from (one_line(line) for line in (reaction.line, *reaction.notes) if line)
 
 
-def _lacking(lines: Iterable[str], there: Iterable[str]) -> int:
-    """Return the number of lines that are not there as often."""
-    surplus = Counter(map(hash, lines))
-    surplus.subtract(map(hash, there))
-    return (+surplus).total()
-
-
 def _check_history(loaded: LoadedCompetition, store: Store) -> None:
     """Write the history anew if it lacks lines; the former file is kept."""
     hist = loaded.paths.hist
-    with ExitStack() as stack:
-        there: Iterable[str] = ()
-        if hist.is_file():
-            there = stack.enter_context(hist.open(encoding="utf-8", errors="replace"))
-        try:
-            missing = _lacking(_replayed(loaded, store), (line.rstrip("\n") for line in there))
-        except _UNREADABLE:
-            say("the results were played with other settings: the history was not verified\n")
-            return
+    try:
+        # hashes need less memory than lines
+        lacking = Counter(map(hash, _replayed(loaded, store)))
+    except _UNREADABLE:
+        say("the results were played with other settings: the history was not verified\n")
+        return
+    if hist.is_file():
+        with hist.open(encoding="utf-8", errors="replace") as there:
+            lacking.subtract(hash(line.rstrip("\n")) for line in there)
+    missing = (+lacking).total()
     if not missing:
         say(f"{hist.name}: complete\n")
         return

@@ -56,9 +56,9 @@ def has_parts(old: Any, new: Any) -> bool:
     return old.keys() != {"$", "text"}
 
 
-def written(value: Any, limit: int = 60) -> str:
+def written(value: Any) -> str:
     """Return a value as a message shows it, cut to size."""
-    return shown(_readable(value), limit)
+    return shown(_readable(value))
 
 
 def from_to(old: Any, new: Any) -> str:

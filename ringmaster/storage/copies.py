@@ -29,9 +29,9 @@ def folder_of(status: Path) -> Path:
     return status.with_suffix(".backups")
 
 
-def stamp(now: float | None = None) -> str:
-    """Return a time for a file's name, by default the present."""
-    return time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+def stamp() -> str:
+    """Return the present time for a file's name."""
+    return time.strftime("%Y%m%d-%H%M%S")
 
 
 def new_name(folder: Path, name: str) -> Path:

@@ -68,13 +68,11 @@ class GameRecords:
         self._warn = warn
         self._clock = clock
         self._collected: dict[str, _Collected] = {}
+        collected = store.read_value(_COLLECTED, tuple[int, dict[str, int]])
         self._known: dict[str, int]
         #: The number of the last record that is in a collected file on the disk.
         self._last: int
-        self._last, self._known = store.read_value(_COLLECTED, tuple[int, dict[str, int]]) or (
-            0,
-            {},
-        )
+        self._last, self._known = collected or (0, {})
         #: Numbers of records on disk, to be deleted from the store.
         self._written: list[int] = []
         #: Numbers of records in a collected file, before the next fsync.

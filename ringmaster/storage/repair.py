@@ -153,7 +153,12 @@ class _Repair:
                 continue
             values = list(row[1:])
             if table == "state":
-                values = self._moved_state(named)
+                # with the number that its last result has now
+                self.last = named["seq"]
+                query = "SELECT count(*) FROM results WHERE seq <= ?"
+                (before,) = self.new.execute(query, (self.last,)).fetchone()
+                self.found.in_state = self.last - before
+                values = rows.stored("state", (1, before, named["data"]))
             whole += self.new.execute(insertion, values).rowcount
         if whole < there or self.is_cut:
             self.found.tables[table] = whole
@@ -186,14 +191,6 @@ class _Repair:
             "UPDATE results SET seq = ? WHERE seq = ?",
             ((number, seq) for number, (seq,) in enumerate(numbers, 1) if number != seq),
         )
-
-    def _moved_state(self, row: dict[str, Any]) -> list[Any]:
-        """Return the state's row with the number that its last result has now."""
-        self.last = row["seq"]
-        query = "SELECT count(*) FROM results WHERE seq <= ?"
-        (before,) = self.new.execute(query, (self.last,)).fetchone()
-        self.found.in_state = row["seq"] - before
-        return rows.stored("state", (1, before, row["data"]))
 
     def _issue_again(self) -> None:
         """Issue the games of damaged results that the state does not have."""

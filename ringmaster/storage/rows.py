@@ -22,6 +22,7 @@ class ResultRow(NamedTuple):
     usage       a list a player, as JSON; names are numbers in `names`
     finished    whole seconds since the epoch
     evaluation  fields of a shard of positions as JSON, None for a game
+    fingerprint  None for void games and shards
     host        a number in `names`, None for the ringmaster's own machine
     first_build, second_build  numbers in `builds`, None if unknown
     """

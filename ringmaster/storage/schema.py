@@ -22,10 +22,8 @@ _TABLES: Final = (
         version TEXT NOT NULL, parallel INTEGER NOT NULL,
         source TEXT NOT NULL, source_hash TEXT NOT NULL, settings TEXT NOT NULL,
         checksum INTEGER NOT NULL)""",
-    # `once` is -1 for results that count: they are unique by game id, void results by
-    # (game id, attempt).  `evaluation` has the fields of a shard of positions as JSON,
-    # NULL for games; `host` is a number in `names`, NULL for the ringmaster's own machine;
-    # `fingerprint` is NULL for void games and shards
+    # `rows.ResultRow`: results that count are unique by game id, void results by
+    # (game id, attempt)
     """CREATE TABLE results (
         seq INTEGER PRIMARY KEY,
         game_id TEXT NOT NULL, attempt INTEGER NOT NULL, once INTEGER NOT NULL,

@@ -66,7 +66,7 @@ BUDGET = {
     "demo": 1388,
     "engines": 3744,
     "execution": 4156,
-    "export": 1088,
+    "export": 1083,
     "forecast": 800,
     "formats": 3527,
     "games": 2193,
@@ -79,7 +79,7 @@ BUDGET = {
     "scaffold": 2676,
     "server": 611,
     "stats": 921,
-    "storage": 3105,
+    "storage": 3093,
     "tuners": 7631,
 }
 

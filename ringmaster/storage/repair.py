@@ -170,18 +170,16 @@ class _Repair:
         tables = {}
         for table in ("names", "results"):
             columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
-            tables[len(columns)] = table, columns, f"SELECT 1 FROM {table} WHERE {_KEYS[table]} = ?"
+            insertion = rows.insertion(table, "INSERT OR IGNORE", key=_KEYS[table])
+            tables[len(columns)] = table, columns, insertion
         for number, values in leaf_rows(self.path):
             if len(values) not in tables:
                 continue
-            table, columns, query = tables[len(values)]
+            table, columns, insertion = tables[len(values)]
             named = dict(zip(columns, values, strict=True))
             with suppress(TypeError, ValueError, OverflowError):
-                if self.new.execute(query, (number,)).fetchone():
-                    continue
                 row = rows.stored(table, [named[column] for column in rows.TABLES[table]])
                 if row[-1] == named["checksum"]:
-                    insertion = rows.insertion(table, "INSERT OR IGNORE", key=_KEYS[table])
                     self.new.execute(insertion, (number, *row))
 
     def _number(self) -> None:

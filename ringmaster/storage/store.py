@@ -118,7 +118,6 @@ class Store:
 
         Raises StoreError; a refused file is not changed.
         """
-        path = Path(path)
         store = cls(path, View(path, connect(path)), clock, now)
         with closed_after_error(store._connection), translated(path):
             store._guard = Guard(path, store._connection)
@@ -135,7 +134,6 @@ class Store:
 
         Raises StoreError, also when there is no such file.
         """
-        path = Path(path)
         if lasting:
             return cls(path, retry_read(lambda: connect_readonly(path, lasting=True)))
         return cls(path, connect_readonly(path))

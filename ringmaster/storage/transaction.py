@@ -20,7 +20,6 @@ from ringmaster.storage.entries import (
     PendingRecord,
     clean,
     encode,
-    microseconds,
 )
 
 #: Fields of an EvaluationResult that are in `ResultRow.evaluation`, in their order.
@@ -141,16 +140,14 @@ class Transaction:
         return seq
 
     def _usage_row(self, used: EngineUsage) -> tuple[Any, ...]:
-        row = rows.UsageRow(
-            name=self._name_id(clean(used.name)),
-            cpu_time=microseconds(used.cpu_time),
-            peak_memory=used.peak_memory,
-            thinking=round(used.thinking, 6),
-            slowest=round(used.slowest, 6),
-            description=self._name_id(clean(used.description)),
-            ponder_cpu_time=microseconds(used.ponder_cpu_time),
-            extra_moves=used.extra_moves,
-        )
+        values = msgspec.structs.asdict(used)
+        for name, value in values.items():
+            if isinstance(value, str):
+                values[name] = self._name_id(clean(value))
+            elif isinstance(value, float):
+                # microseconds: more digits would cost bytes
+                values[name] = round(value, 6)
+        row = rows.UsageRow(**values)
         # few engines ponder or send extra moves, and a null would cost five bytes
         length = 8 if row.extra_moves else 6 if row.ponder_cpu_time is None else 7
         return msgspec.structs.astuple(row)[:length]

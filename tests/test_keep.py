@@ -18,7 +18,7 @@ from ringmaster.errors import StoreUnwritable
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage import copies
 from ringmaster.storage.copies import DailyCopies
-from ringmaster.storage.lock import CompetitionLock
+from ringmaster.storage.lock import competition_lock
 from ringmaster.storage.store import Store
 from tests.program import (
     CE_TUNER,
@@ -101,7 +101,7 @@ def test_copies_are_listed(control: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_copy_during_a_run_is_whole_and_nothing_is_put_back_or_repaired(
     control: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with CompetitionLock(control.with_suffix(".status")), closing(open_store(control)) as store:
+    with competition_lock(control.with_suffix(".status")), closing(open_store(control)) as store:
         add(store, [(ticket(number=6), won("0_6"))])
         said(capsys, control, "backup")
         for verb in (["restore", str(control)], ["fsck"]):

@@ -25,7 +25,7 @@ from ringmaster.results.games import RECORD_SUFFIXES
 from ringmaster.storage import copies
 from ringmaster.storage.connect import connect_readonly, translated
 from ringmaster.storage.journal import one_line
-from ringmaster.storage.lock import CompetitionLock
+from ringmaster.storage.lock import competition_lock
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.repair import Salvage, salvage
 from ringmaster.storage.store import Store
@@ -61,7 +61,7 @@ def restore(arguments: argparse.Namespace) -> int:
         return DONE
     source = Path(arguments.file)
     with (
-        CompetitionLock(paths.locked),
+        competition_lock(paths.locked),
         closing(connect_readonly(source, lasting=True).connection) as connection,
     ):
         copies.check_copy(source, connection)
@@ -90,7 +90,7 @@ def fsck(arguments: argparse.Namespace) -> int:
     status = paths.status
     if not paths.has_results:
         raise StoreError(f"there is no status file {status}")
-    with CompetitionLock(paths.locked):
+    with competition_lock(paths.locked):
         store, found = _opened(status)
         with closing(store):
             loaded = load(arguments)
@@ -208,18 +208,14 @@ def _check_records(loaded: LoadedCompetition, store: Store) -> None:
         return
     files = loaded.paths.games
     suffixes = RECORD_SUFFIXES[values["game"]]
-    first, missing = "", 0
-    for game in store.games():
-        id = game.result.id
-        names = (f"{id}.{suffix}" for suffix in suffixes)
-        if not (
-            game.result.outcome == "void"
-            or any((files / name).exists() for name in names)
-            or id in waiting
-        ):
-            first, missing = first or id, missing + 1
+    played = (game.result.id for game in store.games() if game.result.outcome != "void")
+    missing = [
+        id
+        for id in played
+        if id not in waiting and not any((files / f"{id}.{s}").exists() for s in suffixes)
+    ]
     if missing:
-        more = "" if missing == 1 else f" and {missing - 1} more"
-        say(f"{files.name}: no record of game {first}{more}\n")
+        more = "" if len(missing) == 1 else f" and {len(missing) - 1} more"
+        say(f"{files.name}: no record of game {missing[0]}{more}\n")
     else:
         say(f"{files.name}: complete\n")

@@ -10,7 +10,7 @@ from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.commands.keep import contents_of
 from ringmaster.errors import RingmasterError, UsageError, counted
 from ringmaster.model.output_files import writing
-from ringmaster.storage.lock import CompetitionLock, is_locked
+from ringmaster.storage.lock import competition_lock, is_locked
 from ringmaster.storage.paths import OutputPaths
 
 
@@ -23,7 +23,7 @@ def reset(arguments: argparse.Namespace) -> int:
         say("there is nothing to delete\n")
         return DONE
     # a live run is reported before the question
-    with CompetitionLock(paths.locked):
+    with competition_lock(paths.locked):
         pass
     outputs = paths.removable()
     if outputs:
@@ -31,7 +31,7 @@ def reset(arguments: argparse.Namespace) -> int:
         if not arguments.yes and not _confirmed():
             say("nothing was deleted\n")
             return REPORTED
-    with CompetitionLock(paths.locked):
+    with competition_lock(paths.locked):
         paths.remove_all()
     return DONE
 

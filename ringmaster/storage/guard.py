@@ -43,15 +43,12 @@ class Guard:
 
     def note(self) -> None:
         """Remember the file as it is, after a checkpoint."""
-        self._seen = self._stamp()
-        self._generation = self._read_generation()
+        self._seen = self._state()
 
-    def _read_generation(self) -> bytes:
-        return os.pread(self._fd, self._size, self._place)
-
-    def _stamp(self) -> tuple[int, int]:
-        there = os.fstat(self._fd)
-        return there.st_size, there.st_mtime_ns
+    def _state(self) -> tuple[int, bytes]:
+        """Return the size of the file, and its page with the generation."""
+        # `touch` and some network file systems change the time alone
+        return os.fstat(self._fd).st_size, os.pread(self._fd, self._size, self._place)
 
     def check(self, connection: sqlite3.Connection) -> None:
         """Raise StoreReplaced if the file is another one now; first write its data to a file."""
@@ -70,12 +67,8 @@ class Guard:
             return " was moved, deleted or replaced"
         if is_gone(self._wal, self._wal_fd):
             return "-wal was moved, deleted or replaced"
-        if self._stamp() != self._seen:
-            # `touch` and some network file systems change the time alone
-            is_own = self._read_generation() == self._generation
-            if not is_own or self._stamp()[0] != self._seen[0]:
-                return " was written over by another program"
-            self._seen = self._stamp()
+        if self._state() != self._seen:
+            return " was written over by another program"
         return None
 
     def close(self) -> None:

@@ -97,14 +97,11 @@ class Journal:
         #: Lines of the log and of the history until the end of `together`.
         self._waiting: tuple[list[str], list[str]] = ([], [])
         self._waits = False
-        self._stamp = ""
 
     def log(self, message: str) -> None:
         """Append a message with the time of day."""
-        if not self._waiting[0]:
-            # one time for all lines of a block
-            self._stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
-        self._waiting[0].append(f"{self._stamp} {one_line(message)}\n")
+        now = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
+        self._waiting[0].append(f"{now} {one_line(message)}\n")
         self._write()
 
     def history(self, lines: Sequence[str]) -> None:

@@ -38,7 +38,6 @@ from ringmaster.storage.guard import (
 )
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.pages import wal_fault
-from ringmaster.storage.schema import check_header
 
 #: Seconds to wait for another process that writes.
 BUSY_TIMEOUT = 10.0
@@ -79,14 +78,8 @@ def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Excepti
 
     A RuntimeError is a mistake of the program, not of the file.
     """
-    if isinstance(
-        error,
-        sqlite3.ProgrammingError
-        | sqlite3.InterfaceError
-        | sqlite3.DataError
-        | sqlite3.IntegrityError
-        | sqlite3.NotSupportedError,
-    ):
+    # their subclasses are mistakes
+    if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError, sqlite3.InternalError):
         return RuntimeError(f"{path}: {error}")
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_FULL"):
@@ -156,7 +149,7 @@ def _opened(path: Path, *, owned: bool = False) -> tuple[View, bool]:
         raise StoreUnwritable(f"cannot open {path}: it is {kind}")
     if not path.exists():
         return View(path, _private()), False
-    check_header(path)
+    schema.check_header(path)
     wal = size(Path(f"{path}-wal")) > 0
     # one of a living run takes time, and changes
     if wal and (owned or not is_locked(path)):

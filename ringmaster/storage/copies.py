@@ -124,13 +124,13 @@ def put_in_place(connection: sqlite3.Connection, status: Path, name: str) -> Pat
     write_copy(connection, new)
     former = None
     with writing(status):
-        if status.exists() and status.stat().st_size:
+        there = [suffix for suffix in _COMPANIONS if os.path.exists(f"{status}{suffix}")]
+        if any(os.path.getsize(f"{status}{suffix}") for suffix in there):
             folder = folder_of(status)
             make_folder(folder)
             former = new_name(folder, f"{name}-{stamp()}")
-            for companion in _COMPANIONS:
-                with suppress(FileNotFoundError):
-                    os.rename(f"{status}{companion}", f"{former}{companion}")
+            for suffix in there:
+                os.rename(f"{status}{suffix}", f"{former}{suffix}")
         os.replace(new, status)
     return former
 

@@ -79,7 +79,7 @@ BUDGET = {
     "scaffold": 2676,
     "server": 611,
     "stats": 921,
-    "storage": 3069,
+    "storage": 3066,
     "tuners": 7631,
 }
 

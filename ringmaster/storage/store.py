@@ -275,7 +275,7 @@ class Store:
         """
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
         self._view.detach()
-        return History(self._rows, self._path, last, usage=usage)
+        return History(self, last, usage=usage)
 
     def _names(self) -> dict[int, str]:
         """Return the names of engines and hosts by their numbers in results."""
@@ -427,15 +427,12 @@ class History:
 
     A result is without fingerprint, repetition, host and engines' names.
 
-    rows   runs a query and returns its rows
-    path   the status file, for messages
     last   the last seq that counts
     usage  whether results have times and memory
     share  of the games, a sample by chance below 1, and all games whose tickets have `key`
     """
 
-    rows: Callable[[str, tuple[Any, ...]], list[Any]]
-    path: Path
+    store: Store
     last: int
     usage: bool = True
     share: float = 1.0
@@ -448,8 +445,8 @@ class History:
     def __iter__(self) -> Iterator[tuple[Ticket, GameResult]]:
         sampled = round(self.share * 65536), f'"{self.key}":'
         after = 0
-        while rows := self.rows(_READ, (after, self.last, *sampled, _BATCH)):
-            with decoding(self.path):
+        while rows := self.store._rows(_READ, (after, self.last, *sampled, _BATCH)):
+            with decoding(self.store._path):
                 tickets = _tickets(f"[{','.join([row[1] for row in rows])}]")
                 usage = (
                     _usage(f"[{','.join([row[2] for row in rows])}]")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from itertools import zip_longest
 from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
@@ -174,19 +175,34 @@ def _replayed(loaded: LoadedCompetition, store: Store) -> Iterator[str]:
         yield from (one_line(line) for line in (reaction.line, *reaction.notes) if line)
 
 
+def _lacking(lines: Iterable[str], there: Iterable[str]) -> int:
+    """Return the number of lines that are not there as often.
+
+    Needs little memory if both have nearly the same order.
+    """
+    surplus: Counter[str] = Counter()
+    for pair in zip_longest(lines, there):
+        if pair[0] != pair[1]:
+            for line, count in zip(pair, (1, -1), strict=True):
+                if line is not None:
+                    surplus[line] += count
+                    if not surplus[line]:
+                        del surplus[line]
+    return (+surplus).total()
+
+
 def _check_history(loaded: LoadedCompetition, store: Store) -> None:
     """Write the history anew if it lacks lines; the former file is kept."""
     hist = loaded.paths.hist
-    try:
-        # hashes need less memory than lines
-        lacking = Counter(map(hash, _replayed(loaded, store)))
-    except _UNREADABLE:
-        say("the results were played with other settings: the history was not verified\n")
-        return
-    if hist.is_file():
-        with hist.open(encoding="utf-8", errors="replace") as there:
-            lacking.subtract(hash(line.rstrip("\n")) for line in there)
-    missing = (+lacking).total()
+    with ExitStack() as stack:
+        there: Iterable[str] = ()
+        if hist.is_file():
+            there = stack.enter_context(hist.open(encoding="utf-8", errors="replace"))
+        try:
+            missing = _lacking(_replayed(loaded, store), (line.rstrip("\n") for line in there))
+        except _UNREADABLE:
+            say("the results were played with other settings: the history was not verified\n")
+            return
     if not missing:
         say(f"{hist.name}: complete\n")
         return
@@ -208,14 +224,18 @@ def _check_records(loaded: LoadedCompetition, store: Store) -> None:
         return
     files = loaded.paths.games
     suffixes = RECORD_SUFFIXES[values["game"]]
-    played = (game.result.id for game in store.games() if game.result.outcome != "void")
-    missing = [
-        id
-        for id in played
-        if id not in waiting and not any((files / f"{id}.{s}").exists() for s in suffixes)
-    ]
+    first, missing = "", 0
+    for game in store.games():
+        id = game.result.id
+        names = (f"{id}.{suffix}" for suffix in suffixes)
+        if not (
+            game.result.outcome == "void"
+            or any((files / name).exists() for name in names)
+            or id in waiting
+        ):
+            first, missing = first or id, missing + 1
     if missing:
-        more = "" if len(missing) == 1 else f" and {len(missing) - 1} more"
-        say(f"{files.name}: no record of game {missing[0]}{more}\n")
+        more = "" if missing == 1 else f" and {missing - 1} more"
+        say(f"{files.name}: no record of game {first}{more}\n")
     else:
         say(f"{files.name}: complete\n")

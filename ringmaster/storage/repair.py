@@ -184,11 +184,13 @@ class _Repair:
 
     def _number(self) -> None:
         """Number the results from 1; a file has no gaps."""
-        numbers = self.new.execute("SELECT seq FROM results ORDER BY seq").fetchall()
-        self.new.executemany(
-            "UPDATE results SET seq = ? WHERE seq = ?",
-            ((number, seq) for number, (seq,) in enumerate(numbers, 1) if number != seq),
-        )
+        number = seq = 0
+        query = "SELECT seq FROM results WHERE seq > ? ORDER BY seq LIMIT 1000"
+        while batch := self.new.execute(query, (seq,)).fetchall():
+            for (seq,) in batch:
+                number += 1
+                if number != seq:
+                    self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
 
     def _issue_again(self) -> None:
         """Issue the games of damaged results that the state does not have."""

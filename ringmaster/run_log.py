@@ -53,7 +53,7 @@ class RunLog:
             self._journal.complete_history(lines)
         snapshot = store.read_value("tree")
         if snapshot:
-            self._journal.snapshot(snapshot, unless_last=True)
+            self._journal.snapshot(snapshot)
 
     def warn(self, line: str) -> None:
         """Log a warning and show it until newer warnings replace it."""

@@ -18,7 +18,7 @@ from ringmaster.errors import StoreUnwritable
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.storage import copies
 from ringmaster.storage.copies import DailyCopies
-from ringmaster.storage.lock import CompetitionLock
+from ringmaster.storage.lock import competition_lock
 from ringmaster.storage.store import Store
 from tests.program import (
     CE_TUNER,
@@ -88,6 +88,21 @@ def test_copy_is_put_back_and_the_former_file_is_kept(
     assert len(games(former)) == 8
 
 
+def test_wal_without_its_file_does_not_stay_beside_a_restored_copy(
+    control: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy, status = control.with_name("copy.status"), control.with_suffix(".status")
+    said(capsys, control, "backup", copy)
+    status.unlink()
+    wal = Path(f"{status}-wal")
+    wal.write_bytes(bytes(5000))
+    said(capsys, control, "restore", copy)
+    assert len(games(status)) == 6
+    assert not wal.exists()
+    (kept,) = control.with_suffix(".backups").glob("before-restore-*.status-wal")
+    assert kept.read_bytes() == bytes(5000)
+
+
 def test_copies_are_listed(control: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "there are no copies" in said(capsys, control, "restore")
     said(capsys, control, "backup")
@@ -101,7 +116,7 @@ def test_copies_are_listed(control: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_copy_during_a_run_is_whole_and_nothing_is_put_back_or_repaired(
     control: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with CompetitionLock(control.with_suffix(".status")), closing(open_store(control)) as store:
+    with competition_lock(control.with_suffix(".status")), closing(open_store(control)) as store:
         add(store, [(ticket(number=6), won("0_6"))])
         said(capsys, control, "backup")
         for verb in (["restore", str(control)], ["fsck"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
@@ -53,11 +54,8 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.safe:
         print_programs(loaded)
     safe_bounds.lift()
-    executor = executor_of()
-    try:
+    with closing(executor_of()) as executor:
         results = check_players(loaded, executor, _report, thorough=not arguments.quick)
-    finally:
-        executor.close()
     failure = loaded.check_failure(results)
     crowding = loaded.conditions.crowding(parallel, usable_cpus(arguments.affinity or None))
     if crowding:

@@ -26,7 +26,7 @@ from ringmaster.results.games import RECORD_SUFFIXES
 from ringmaster.storage import copies
 from ringmaster.storage.connect import connect_readonly, translated
 from ringmaster.storage.journal import one_line
-from ringmaster.storage.lock import CompetitionLock
+from ringmaster.storage.lock import competition_lock
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.repair import Salvage, salvage
 from ringmaster.storage.store import Store
@@ -62,7 +62,7 @@ def restore(arguments: argparse.Namespace) -> int:
         return DONE
     source = Path(arguments.file)
     with (
-        CompetitionLock(paths.locked),
+        competition_lock(paths.locked),
         closing(connect_readonly(source, lasting=True).connection) as connection,
     ):
         copies.check_copy(source, connection)
@@ -91,7 +91,7 @@ def fsck(arguments: argparse.Namespace) -> int:
     status = paths.status
     if not paths.has_results:
         raise StoreError(f"there is no status file {status}")
-    with CompetitionLock(paths.locked):
+    with competition_lock(paths.locked):
         store, found = _opened(status)
         with closing(store):
             loaded = load(arguments)

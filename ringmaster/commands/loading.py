@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from ringmaster.commands.console import note
 from ringmaster.control.changes import MOST, Comparison
@@ -43,11 +43,8 @@ def compared(
     if not loaded.paths.has_results:
         yield loaded, None, loaded.compare(None)
         return
-    store = Store.open_readonly(loaded.paths.status)
-    try:
+    with closing(Store.open_readonly(loaded.paths.status)) as store:
         yield loaded, store, loaded.compare(store)
-    finally:
-        store.close()
 
 
 @contextmanager

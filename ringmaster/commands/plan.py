@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from dataclasses import fields
 
 from ringmaster.commands.console import DONE, say, say_data
@@ -26,15 +27,12 @@ def plan(arguments: argparse.Namespace) -> int:
 def simulate(arguments: argparse.Namespace) -> int:
     """Print the results of simulated tunes."""
     loaded = load(arguments)
-    meter = Meter(sys.stderr)
-    try:
+    with closing(Meter(sys.stderr)) as meter:
         text, data = make_simulation(
             _options(arguments, loaded),
             loaded,
             progress=(lambda share: None) if arguments.quiet else meter,
         )
-    finally:
-        meter.close()
     say_data(data) if arguments.json else say(text())
     return DONE
 

@@ -18,7 +18,6 @@ def make(arguments: argparse.Namespace) -> int:
     from ringmaster.export.labelled import (
         Wanted,
         check_wanted,
-        default_output,
         format_of,
         write_labelled,
     )
@@ -40,7 +39,8 @@ def make(arguments: argparse.Namespace) -> int:
     players = frozenset(code for word in arguments.players or () for code in word.split(","))
     wanted = Wanted(arguments.format or format_of(named), rules, players, arguments.most)
     check_wanted(results, wanted)
-    output = None if to_standard_output else named or default_output(results.path, wanted.format)
+    beside = results.path.with_name(f"{results.path.stem}.positions.{wanted.format}")
+    output = None if to_standard_output else named or beside
     check_output(output, results.path)
     with open_output(output) as stream:
         counts = write_labelled(results, wanted, stream)

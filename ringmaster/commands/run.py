@@ -26,7 +26,7 @@ from ringmaster.reporting.keys import KeyReader
 from ringmaster.reporting.terminal import make_display
 from ringmaster.ringmaster import Ringmaster
 from ringmaster.run_control import PAGE, RunOptions
-from ringmaster.storage.lock import CompetitionLock
+from ringmaster.storage.lock import competition_lock
 
 _WORK = "ringmaster.play.worker:contained_worker"
 
@@ -65,7 +65,7 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
         if not loaded.control_file.values["stderr_to_log"]:
             error_lines = stack.enter_context(closing(ErrorLines()))
         executor = executor_maker(arguments, loaded, error_lines)
-        stack.enter_context(CompetitionLock(loaded.paths.locked))
+        stack.enter_context(competition_lock(loaded.paths.locked))
         # those of a killed run, and at the end those of killed workers
         loaded.paths.clear_live()
         stack.callback(loaded.paths.clear_live)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ringmaster.commands.console import DONE, REPORTED, say
 from ringmaster.commands.keep import contents_of
-from ringmaster.errors import RingmasterError, StoreUnwritable, UsageError, counted
-from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
+from ringmaster.errors import RingmasterError, UsageError, counted
+from ringmaster.model.output_files import writing
+from ringmaster.storage.lock import competition_lock, is_locked
 from ringmaster.storage.paths import OutputPaths
 
 
@@ -22,14 +23,15 @@ def reset(arguments: argparse.Namespace) -> int:
         say("there is nothing to delete\n")
         return DONE
     # a live run is reported before the question
-    check_idle(paths.locked)
+    with competition_lock(paths.locked):
+        pass
     outputs = paths.removable()
     if outputs:
         say(_listed(paths, outputs))
         if not arguments.yes and not _confirmed():
             say("nothing was deleted\n")
             return REPORTED
-    with CompetitionLock(paths.locked):
+    with competition_lock(paths.locked):
         paths.remove_all()
     return DONE
 
@@ -84,7 +86,5 @@ def send(control_file: Path, command: str) -> None:
     paths.check([path for path in (paths.log, paths.cmd) if path.exists()])
     if not is_locked(paths.locked):
         raise RingmasterError(f"{control_file} is not running")
-    try:
+    with writing(paths.cmd):
         paths.give_command(command)
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error

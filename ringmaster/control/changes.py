@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -56,9 +56,9 @@ def has_parts(old: Any, new: Any) -> bool:
     return old.keys() != {"$", "text"}
 
 
-def written(value: Any, limit: int = 60) -> str:
+def written(value: Any) -> str:
     """Return a value as a message shows it, cut to size."""
-    return shown(_readable(value), limit)
+    return shown(_readable(value))
 
 
 def from_to(old: Any, new: Any) -> str:
@@ -245,15 +245,13 @@ def find_changes(
 
     where  writes a path in Python's notation
     """
-    comparison = _Tables(where)
+    changes = []
     for setting in table:
         default = None if setting.default is REQUIRED else canonical(setting.default)
         old = before.get(setting.name, default)
-        comparison.setting(setting, (setting.name,), old, now[setting.name], "free")
-    changes = [
-        msgspec.structs.replace(change, code=_code_in(change.path, now))
-        for change in comparison.changes
-    ]
+        for change in _setting(setting, _Pair((setting.name,), old, now[setting.name], "free")):
+            place = {"where": where(change.path), "code": _code_in(change.path, now)}
+            changes.append(msgspec.structs.replace(change, **place))
     return sorted(changes, key=lambda change: change.allowed)
 
 
@@ -303,134 +301,108 @@ def other_type(was: str, now: str) -> SettingChange:
     )
 
 
-class _Tables:
-    """A comparison of settings tables that collects `changes`."""
+class _Pair(NamedTuple):
+    """The old and the new value at one place, and what a change there means for the results."""
 
-    def __init__(self, where: Callable[[SettingPath], str]) -> None:
-        self._where = where
-        self.changes: list[SettingChange] = []
+    path: SettingPath
+    old: Any
+    new: Any
+    change: Change
 
-    def setting(
-        self, setting: Setting, path: SettingPath, old: Any, new: Any, outer: Change
-    ) -> None:
-        """Compare a setting or argument; `outer` judges it if the setting does not."""
-        if same(old, new):
+    def inner(self, key: str | int, old: Any, new: Any) -> _Pair:
+        """Return the values of a part."""
+        return _Pair((*self.path, key), old, new, self.change)
+
+
+def _change(pair: _Pair, what: str, reason: str = "") -> SettingChange:
+    text = "…" if what == CHANGED else written(pair.old)
+    old = "" if text.endswith("…") or pair.old is ABSENT else text
+    return SettingChange(pair.path, "", what, pair.old, pair.new, pair.change, reason, old)
+
+
+def _setting(setting: Setting, pair: _Pair) -> list[SettingChange]:
+    """Compare a setting or argument; `pair.change` judges it if the setting does not."""
+    changes = list(_value(setting.type, pair._replace(change=setting.change or pair.change)))
+    if setting.rule is None or not changes:
+        return changes
+    verdict = setting.rule(*(None if value is ABSENT else value for value in (pair.old, pair.new)))
+    # the place of the fault, from the setting on, and the reason
+    place, reason = ((), verdict) if isinstance(verdict, str) else verdict
+    if not reason:
+        return changes
+    old, new = _at(pair.old, place), _at(pair.new, place)
+    what = CHANGED if _has_dict(old) or _has_dict(new) else from_to(old, new)
+    return [_change(_Pair((*pair.path, *place), old, new, "refused"), what, reason)]
+
+
+def _value(type_: SettingType | None, pair: _Pair) -> Iterator[SettingChange]:
+    while isinstance(type_, Maybe):
+        type_ = type_.inner
+    old, new = pair.old, pair.new
+    if same(old, new):
+        return
+    if has_parts(old, new):
+        if isinstance(type_, CallOf):
+            yield from _call(type_, pair)
             return
-        known = len(self.changes)
-        self._value(setting.type, path, old, new, setting.change or outer)
-        if setting.rule is None or len(self.changes) == known:
-            return
-        verdict = setting.rule(None if old is ABSENT else old, None if new is ABSENT else new)
-        # the place of the fault, from the setting on, and the reason
-        place, reason = ((), verdict) if isinstance(verdict, str) else verdict
-        if reason:
-            del self.changes[known:]
-            old, new = _at(old, place), _at(new, place)
-            what = CHANGED if _has_dict(old) or _has_dict(new) else from_to(old, new)
-            self._add((*path, *place), what, old, new, "refused", reason)
+        inner = type_.inner if isinstance(type_, DictOf) else None
+        for key in dict.fromkeys((*old, *new)):
+            yield from _item(inner, pair.inner(key, old.get(key, ABSENT), new.get(key, ABSENT)))
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _list(type_.inner if isinstance(type_, ListOf) else None, pair)
+    elif any(isinstance(v, str) and "\n" in v for v in (old, new)):
+        yield _change(pair, CHANGED)
+    else:
+        yield _change(pair, from_to(old, new))
 
-    def _add(
-        self, path: SettingPath, what: str, old: Any, new: Any, change: Change, reason: str = ""
-    ) -> None:
-        text = "…" if what == CHANGED else written(old)
-        back = "" if text.endswith("…") or old is ABSENT else text
-        self.changes.append(
-            SettingChange(path, self._where(path), what, old, new, change, reason, back)
-        )
 
-    def _value(
-        self,
-        type_: SettingType | None,
-        path: SettingPath,
-        old: Any,
-        new: Any,
-        change: Change,
-    ) -> None:
-        while isinstance(type_, Maybe):
-            type_ = type_.inner
-        if same(old, new):
-            return
-        if has_parts(old, new):
-            if isinstance(type_, CallOf):
-                self._call(type_, path, old, new, change)
-                return
-            inner = type_.inner if isinstance(type_, DictOf) else None
-            for key in dict.fromkeys((*old, *new)):
-                values = old.get(key, ABSENT), new.get(key, ABSENT)
-                self._item(inner, (*path, key), *values, change)
-        elif isinstance(old, list) and isinstance(new, list):
-            inner = type_.inner if isinstance(type_, ListOf) else None
-            self._list(inner, path, old, new, change)
-        elif any(isinstance(v, str) and "\n" in v for v in (old, new)):
-            self._add(path, CHANGED, old, new, change)
+def _item(type_: SettingType | None, pair: _Pair) -> Iterator[SettingChange]:
+    """Compare a dictionary's item."""
+    if pair.old is ABSENT:
+        yield _change(pair, f"is new: {written(pair.new)}")
+    elif pair.new is ABSENT:
+        yield _change(pair, "is gone")
+    else:
+        yield from _value(type_, pair)
+
+
+def _call(call: CallOf, pair: _Pair) -> Iterator[SettingChange]:
+    """Compare two built objects by the arguments of their call, then other fields."""
+    old, new = pair.old, pair.new
+    for setting in call.settings:
+        name = setting.name
+        if name not in old and name not in new:
+            continue
+        default: Any = ABSENT
+        if setting.default not in (INHERITED, REQUIRED):
+            default = canonical(setting.default)
+        values = old.get(name, default), new.get(name, default)
+        yield from _setting(setting, pair.inner(name, *values))
+    arguments = {setting.name for setting in call.settings}
+    for key in new:
+        if key not in arguments:
+            yield from _item(None, pair.inner(key, old.get(key, ABSENT), new[key]))
+
+
+def _list(inner: SettingType | None, pair: _Pair) -> Iterator[SettingChange]:
+    olds, news = _by_code(pair.old), _by_code(pair.new)
+    if olds is None or news is None:
+        olds, news = dict(enumerate(pair.old)), dict(enumerate(pair.new))
+    for key, item in olds.items():
+        if key not in news:
+            gone = pair._replace(old=item, new=ABSENT)
+            yield _change(gone, f"{_label(key, item)} is gone")
+    for index, (key, item) in enumerate(news.items()):
+        values = pair.inner(index, olds.get(key, ABSENT), item)
+        if key in olds:
+            yield from _value(inner, values)
         else:
-            self._add(path, from_to(old, new), old, new, change)
-
-    def _item(
-        self,
-        type_: SettingType | None,
-        path: SettingPath,
-        old: Any,
-        new: Any,
-        change: Change,
-    ) -> None:
-        """Compare a dictionary's item."""
-        if old is ABSENT:
-            self._add(path, f"is new: {written(new)}", old, new, change)
-        elif new is ABSENT:
-            self._add(path, "is gone", old, new, change)
-        else:
-            self._value(type_, path, old, new, change)
-
-    def _call(
-        self,
-        call: CallOf,
-        path: SettingPath,
-        old: dict[str, Any],
-        new: dict[str, Any],
-        change: Change,
-    ) -> None:
-        """Compare two built objects by the arguments of their call, then other fields."""
-        for setting in call.settings:
-            name = setting.name
-            if name not in old and name not in new:
-                continue
-            default: Any = ABSENT
-            if setting.default not in (INHERITED, REQUIRED):
-                default = canonical(setting.default)
-            values = (old.get(name, default), new.get(name, default))
-            self.setting(setting, (*path, name), *values, change)
-        arguments = {setting.name for setting in call.settings}
-        for key in new:
-            if key not in arguments:
-                self._item(None, (*path, key), old.get(key, ABSENT), new[key], change)
-
-    def _list(
-        self,
-        inner: SettingType | None,
-        path: SettingPath,
-        old: list[Any],
-        new: list[Any],
-        change: Change,
-    ) -> None:
-        olds, news = _by_code(old), _by_code(new)
-        if olds is None or news is None:
-            olds, news = dict(enumerate(old)), dict(enumerate(new))
-        for key, item in olds.items():
-            if key not in news:
-                self._add(path, f"{_label(key, item)} is gone", item, ABSENT, change)
-        for index, (key, item) in enumerate(news.items()):
-            if key in olds:
-                self._value(inner, (*path, index), olds[key], item, change)
-            else:
-                what = f"({key!r}) is new" if isinstance(key, str) else f"is new: {written(item)}"
-                self._add((*path, index), what, ABSENT, item, change)
-        before = [key for key in olds if key in news]
-        now = [key for key in news if key in olds]
-        if before != now:
-            self._add(
-                path, f"in another order: {written(before)} → {written(now)}", old, new, change
-            )
+            what = f"({key!r}) is new" if isinstance(key, str) else f"is new: {written(item)}"
+            yield _change(values, what)
+    before = [key for key in olds if key in news]
+    now = [key for key in news if key in olds]
+    if before != now:
+        yield _change(pair, f"in another order: {written(before)} → {written(now)}")
 
 
 def _label(key: str | int, item: Any) -> str:

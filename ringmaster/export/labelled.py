@@ -176,11 +176,6 @@ def _why_unused(game: Game) -> str:
     return "" if game.score in RESULTS else "without a result"
 
 
-def default_output(control: Path, format: str) -> Path:
-    """Return the default file of a set."""
-    return control.with_name(f"{control.stem}.positions.{format}")
-
-
 def format_of(output: Path | None) -> str:
     """Return the format of a file's suffix, else the default.
 

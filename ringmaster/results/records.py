@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ringmaster.errors import StoreError
 from ringmaster.model.players import GameName
 from ringmaster.results.games import RECORD_SUFFIXES, Game
+from ringmaster.storage.connect import translated
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
@@ -78,36 +79,29 @@ class Records:
             # not written yet; a kill, or something in the file's place, has prevented it
             return text.encode()
         path = self._games.parent / game.record_name
-        try:
+        with translated(path, "read"), suppress(FileNotFoundError):
             return path.read_bytes()
-        except FileNotFoundError:
-            # collected files have no void games
-            return None if game.is_void else self._from_collected(game.id)
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}") from error
+        # collected files have no void games
+        return None if game.is_void else self._from_collected(game.id)
 
     def _from_collected(self, game_id: str) -> bytes | None:
-        path = self._games
-        try:
-            if self._places is None:
-                self._places = {}
-                for suffix, path in self._files.items():
-                    if not path.exists():
-                        continue
-                    with path.open("rb") as file:
-                        size = os.fstat(file.fileno()).st_size
-                        # the first record may lack its beginning
-                        start = 0 if self._tail is None else max(0, size - self._tail)
-                        for id, at, end in _collected_places(file, suffix, start):
-                            self._places[id] = path, at, end - at
-            place = self._places.get(game_id.encode())
-            if place is None:
-                return None
-            path, start, size = place
-            with path.open("rb") as file:
-                return os.pread(file.fileno(), size, start)
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}") from error
+        if self._places is None:
+            self._places = {}
+            for suffix, path in self._files.items():
+                if not path.exists():
+                    continue
+                with translated(path, "read"), path.open("rb") as file:
+                    size = os.fstat(file.fileno()).st_size
+                    # the first record may lack its beginning
+                    start = 0 if self._tail is None else max(0, size - self._tail)
+                    for id, at, end in _collected_places(file, suffix, start):
+                        self._places[id] = path, at, end - at
+        place = self._places.get(game_id.encode())
+        if place is None:
+            return None
+        path, start, size = place
+        with translated(path, "read"), path.open("rb") as file:
+            return os.pread(file.fileno(), size, start)
 
 
 def _stem(name: str) -> str:

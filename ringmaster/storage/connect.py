@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -39,7 +38,6 @@ from ringmaster.storage.guard import (
 )
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.pages import wal_fault
-from ringmaster.storage.schema import check_header
 
 #: Seconds to wait for another process that writes.
 BUSY_TIMEOUT = 10.0
@@ -80,14 +78,8 @@ def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Excepti
 
     A RuntimeError is a mistake of the program, not of the file.
     """
-    if isinstance(
-        error,
-        sqlite3.ProgrammingError
-        | sqlite3.InterfaceError
-        | sqlite3.DataError
-        | sqlite3.IntegrityError
-        | sqlite3.NotSupportedError,
-    ):
+    # their subclasses are mistakes
+    if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError, sqlite3.InternalError):
         return RuntimeError(f"{path}: {error}")
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_FULL"):
@@ -110,6 +102,15 @@ def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Excepti
     return StoreCorrupt(_damaged(path, error))
 
 
+@contextmanager
+def closed_after_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection that may write; the caller holds the lock.  Makes a missing file.
 
@@ -119,7 +120,7 @@ def connect(path: Path) -> sqlite3.Connection:
         view, has_tables = _opened(path, owned=True)
         view.connection.close()
         connection = _open(str(path))
-        try:
+        with closed_after_error(connection):
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             # Debian's SQLite writes zeros over deleted data, here a record a game
@@ -130,9 +131,6 @@ def connect(path: Path) -> sqlite3.Connection:
                 schema.create(connection)
             # SQLite opens a write-protected file for reading: this would fail
             renew(connection)
-        except BaseException:
-            connection.close()
-            raise
     return connection
 
 
@@ -150,9 +148,9 @@ def _opened(path: Path, *, owned: bool = False) -> tuple[View, bool]:
     if kind := other_kind(path):
         raise StoreUnwritable(f"cannot open {path}: it is {kind}")
     if not path.exists():
-        return View(path, _open("")), False
-    check_header(path)
-    wal = size(_companions(path)[0]) > 0
+        return View(path, _private()), False
+    schema.check_header(path)
+    wal = size(Path(f"{path}-wal")) > 0
     # one of a living run takes time, and changes
     if wal and (owned or not is_locked(path)):
         before = _signature(path)
@@ -160,20 +158,17 @@ def _opened(path: Path, *, owned: bool = False) -> tuple[View, bool]:
         if fault and _signature(path) == before:
             raise StoreCorrupt(_damaged(path, fault))
     view = View(path, _reader(path)) if wal else View(path, _in_place(path), _identity(path))
-    try:
-        with view.reading():
-            view.connection.execute("BEGIN")
-            has_tables = schema.check(view.connection, str(path))
-            if has_tables:
-                _check_contents(path, view.connection, wal=wal, owned=owned)
-    except StoreCorrupt as error:
-        view.connection.close()
-        if wal and isinstance(error.__cause__, sqlite3.DatabaseError):
-            raise unreadable(path, error.__cause__) from error
-        raise
-    except BaseException:
-        view.connection.close()
-        raise
+    with closed_after_error(view.connection):
+        try:
+            with view.reading():
+                view.connection.execute("BEGIN")
+                has_tables = schema.check(view.connection, str(path))
+                if has_tables:
+                    _check_contents(path, view.connection, wal=wal, owned=owned)
+        except StoreCorrupt as error:
+            if wal and isinstance(error.__cause__, sqlite3.DatabaseError):
+                raise unreadable(path, error.__cause__) from error
+            raise
     return view, has_tables
 
 
@@ -189,7 +184,7 @@ def _check_contents(path: Path, connection: sqlite3.Connection, *, wal: bool, ow
     if strange := schema.strange_names(connection):
         raise StoreCorrupt(_damaged(path, f"{strange[0]} is not as this version makes it"))
     if owned:
-        for fault in chain(rows.structure_faults(connection), rows.faults(connection)):
+        for fault in rows.faults(connection):
             raise StoreCorrupt(_damaged(path, fault))
 
 
@@ -233,21 +228,12 @@ class View:
         """
         if self._at_rest is None:
             return
-        copy = self.copied()
+        copy = _private()
+        with closed_after_error(copy), self.reading():
+            self.connection.backup(copy)
         copy.execute("PRAGMA query_only = ON")
         self.connection.close()
         self.connection, self._at_rest = copy, None
-
-    def copied(self) -> sqlite3.Connection:
-        """Return a private copy of the data.  Raises StoreChanged."""
-        with self.reading():
-            copy = _private_copy(self.connection)
-            try:
-                self.check()
-            except BaseException:
-                copy.close()
-                raise
-        return copy
 
 
 def connect_readonly(path: Path, *, lasting: bool = False) -> View:
@@ -258,26 +244,21 @@ def connect_readonly(path: Path, *, lasting: bool = False) -> View:
     """
     with translated(path, "read"):
         view, has_tables = _opened(path)
-        try:
+        with closed_after_error(view.connection):
             if not path.exists():
                 raise StoreError(f"there is no status file {path}")
             if not has_tables:
-                copy = view.copied()
                 view.connection.close()
-                view = View(path, copy)
-                schema.create(copy)
+                view = View(path, _private())
+                schema.create(view.connection)
             view.connection.execute("PRAGMA query_only = ON")
             if lasting:
                 view.detach()
-        except BaseException:
-            view.connection.close()
-            raise
     return view
 
 
 def _reader(path: Path) -> sqlite3.Connection:
-    wal, shm = _companions(path)
-    if size(wal) and shm.exists():
+    if size(Path(f"{path}-wal")) and Path(f"{path}-shm").exists():
         return _open(f"file:{quote(str(path))}?mode=ro")
     return retry_read(lambda: _copied(path))
 
@@ -288,13 +269,14 @@ def _copied(path: Path) -> sqlite3.Connection:
     Raises StoreChanged.
     """
     before = _signature(path)
+    connection = _private()
     try:
         with with_wal_copied(path) as copy, closing(_open(str(copy))) as source:
-            connection = _private_copy(source)
+            source.backup(connection)
     except (sqlite3.Error, OSError):
         if _signature(path) == before:
+            connection.close()
             raise
-        raise _changing(path) from None
     if _signature(path) != before:
         connection.close()
         raise _changing(path)
@@ -309,16 +291,9 @@ def _changing(path: Path) -> StoreChanged:
     return StoreChanged(f"cannot read {path}: it is changing all the time; try again")
 
 
-def _private_copy(source: sqlite3.Connection) -> sqlite3.Connection:
-    # the empty name: in memory, then in a nameless temporary file (a million games need
-    # 260 MB)
-    copy = _open("")
-    try:
-        source.backup(copy)
-    except BaseException:
-        copy.close()
-        raise
-    return copy
+def _private() -> sqlite3.Connection:
+    """Return an empty database in memory, then in a nameless file: a million games need 260 MB."""
+    return _open("")
 
 
 def _open(name: str) -> sqlite3.Connection:
@@ -333,13 +308,9 @@ def _open(name: str) -> sqlite3.Connection:
     return connection
 
 
-def _companions(path: Path) -> tuple[Path, Path]:
-    return Path(f"{path}-wal"), Path(f"{path}-shm")
-
-
 def _signature(path: Path) -> tuple[tuple[int, ...], ...]:
     """Return values that change when a file or its `-wal` is written."""
-    return _identity(path), _identity(_companions(path)[0])
+    return _identity(path), _identity(Path(f"{path}-wal"))
 
 
 def _identity(path: Path) -> tuple[int, ...]:

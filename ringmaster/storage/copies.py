@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreError, StoreUnwritable
-from ringmaster.model.output_files import make_folder
+from ringmaster.model.output_files import make_folder, replacing, writing
 from ringmaster.storage import rows
 
 #: Daily copies that are kept.
@@ -29,9 +29,9 @@ def folder_of(status: Path) -> Path:
     return status.with_suffix(".backups")
 
 
-def stamp(now: float | None = None) -> str:
-    """Return a time for a file's name, by default the present."""
-    return time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+def stamp() -> str:
+    """Return the present time for a file's name."""
+    return time.strftime("%Y%m%d-%H%M%S")
 
 
 def new_name(folder: Path, name: str) -> Path:
@@ -47,22 +47,15 @@ def write_copy(connection: sqlite3.Connection, target: Path) -> None:
 
     Raises StoreUnwritable.
     """
-    part = target.with_name(f".{target.name}.new")
-    try:
+    with writing(target):
         make_folder(target.parent)
-        part.unlink(missing_ok=True)
-        with closing(sqlite3.connect(part)) as copy:
+    try:
+        with replacing(target, sync=True) as part, closing(sqlite3.connect(part.name)) as copy:
             connection.backup(copy)
             # a copy without -wal can be moved
             copy.execute("PRAGMA journal_mode = DELETE")
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    except (OSError, sqlite3.Error) as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise StoreUnwritable(f"cannot write the copy {target}: {reason}") from error
+    except sqlite3.Error as error:
+        raise StoreUnwritable(f"cannot write {target}: {error}") from error
 
 
 @contextmanager
@@ -130,28 +123,26 @@ def put_in_place(connection: sqlite3.Connection, status: Path, name: str) -> Pat
     new = status.with_name(f".{status.name}.restored")
     write_copy(connection, new)
     former = None
-    try:
-        if status.exists() and status.stat().st_size:
+    with writing(status):
+        there = [suffix for suffix in _COMPANIONS if os.path.exists(f"{status}{suffix}")]
+        if any(os.path.getsize(f"{status}{suffix}") for suffix in there):
             folder = folder_of(status)
             make_folder(folder)
             former = new_name(folder, f"{name}-{stamp()}")
-            for companion in _COMPANIONS:
-                with suppress(FileNotFoundError):
-                    os.rename(f"{status}{companion}", f"{former}{companion}")
+            for suffix in there:
+                os.rename(f"{status}{suffix}", f"{former}{suffix}")
         os.replace(new, status)
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {status}: {error.strerror}") from error
     return former
 
 
 def check_copy(path: Path, connection: sqlite3.Connection) -> None:
     """Raise StoreError for a copy with a fault."""
     try:
-        faults = [*rows.structure_faults(connection), *rows.faults(connection)]
+        fault = next(rows.faults(connection), "")
     except sqlite3.Error as error:
-        faults = [str(error)]
-    if faults:
+        fault = str(error)
+    if fault:
         raise StoreError(
-            f"{path} is damaged ({faults[0]}), and was not restored.  To save what is whole, copy "
+            f"{path} is damaged ({fault}), and was not restored.  To save what is whole, copy "
             "it over the status file and use fsck"
         )

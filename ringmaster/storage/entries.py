@@ -85,11 +85,6 @@ def encode(value: Any) -> str:
     return _encode(value).decode()
 
 
-def microseconds(seconds: float | None) -> float | None:
-    """Return seconds as they are stored: more digits would cost bytes."""
-    return None if seconds is None else round(seconds, 6)
-
-
 def clean(text: str) -> str:
     """Replace lone surrogates, which engines' text may hold and UTF-8 cannot."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreCorrupt, StoreReplaced, StoreUnpaired, StoreUnwritable
+from ringmaster.model.output_files import is_gone
 from ringmaster.storage.copies import folder_of, new_name, stamp, write_copy
 
 
@@ -30,7 +31,7 @@ class Guard:
         self._path = path
         self._wal = Path(f"{path}-wal")
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        self._wal_identity = _identity(self._wal)
+        self._wal_fd = os.open(self._wal, os.O_RDONLY | os.O_CLOEXEC)
         self._failure: StoreReplaced | None = None
         #: Place and size of the page with the generation.
         (page,) = connection.execute(
@@ -42,15 +43,12 @@ class Guard:
 
     def note(self) -> None:
         """Remember the file as it is, after a checkpoint."""
-        self._seen = self._stamp()
-        self._generation = self._read_generation()
+        self._seen = self._state()
 
-    def _read_generation(self) -> bytes:
-        return os.pread(self._fd, self._size, self._place)
-
-    def _stamp(self) -> tuple[int, int]:
-        there = os.fstat(self._fd)
-        return there.st_size, there.st_mtime_ns
+    def _state(self) -> tuple[int, bytes]:
+        """Return the size of the file, and its page with the generation."""
+        # `touch` and some network file systems change the time alone
+        return os.fstat(self._fd).st_size, os.pread(self._fd, self._size, self._place)
 
     def check(self, connection: sqlite3.Connection) -> None:
         """Raise StoreReplaced if the file is another one now; first write its data to a file."""
@@ -65,28 +63,17 @@ class Guard:
         raise self._failure
 
     def _change(self) -> str | None:
-        if _identity(self._path) != _identity(self._fd):
+        if is_gone(self._path, self._fd):
             return " was moved, deleted or replaced"
-        if _identity(self._wal) != self._wal_identity:
+        if is_gone(self._wal, self._wal_fd):
             return "-wal was moved, deleted or replaced"
-        if self._stamp() != self._seen:
-            # `touch` and some network file systems change the time alone
-            is_own = self._read_generation() == self._generation
-            if not is_own or self._stamp()[0] != self._seen[0]:
-                return " was written over by another program"
-            self._seen = self._stamp()
+        if self._state() != self._seen:
+            return " was written over by another program"
         return None
 
     def close(self) -> None:
         os.close(self._fd)
-
-
-def _identity(file: Path | int) -> tuple[int, int] | None:
-    try:
-        there = os.stat(file)
-    except FileNotFoundError:
-        return None
-    return there.st_dev, there.st_ino
+        os.close(self._wal_fd)
 
 
 def _rescued(path: Path, connection: sqlite3.Connection, *, is_whole: bool) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable, visible
 from ringmaster.model.output_files import is_gone, open_regular, writing
+from ringmaster.storage.connect import translated
 from ringmaster.storage.paths import OutputPaths
 
 #: Bytes at the end of the history that are searched for a line.
@@ -27,7 +28,7 @@ def one_line(text: str) -> str:
     return visible(text.replace("\r", "").replace("\n", " | "))
 
 
-class _Appended:
+class Appended:
     """A file whose end is written; one that was renamed or deleted (logrotate) begins anew."""
 
     def __init__(self, path: Path) -> None:
@@ -35,14 +36,42 @@ class _Appended:
         self._fd: int | None = None
 
     def open(self, *, end_line: bool = True) -> int:
-        """Return the descriptor.  `end_line` as in `open_to_append`."""
+        """Return the descriptor of the file, which is created if it is missing.
+
+        end_line  whether to end an incomplete last line of a file that was not open
+
+        Raises StoreUnwritable.
+        """
         if self._fd is not None and is_gone(self.path, self._fd):
             self.close()
         if self._fd is None:
-            self._fd = open_to_append(self.path, end_line=end_line)
+            with writing(self.path):
+                self._fd = open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            try:
+                size = os.fstat(self._fd).st_size
+                # a power cut or an editor may leave a line incomplete
+                if end_line and size and os.pread(self._fd, 1, size - 1) != b"\n":
+                    self.write(b"\n")
+            except BaseException:
+                self.close()
+                raise
         return self._fd
 
+    def write(self, data: bytes) -> None:
+        """Append data, whole or not at all.  Raises StoreUnwritable."""
+        fd = self.open()
+        written = 0
+        try:
+            while written < len(data):
+                written += os.write(fd, data[written:] if written else data)
+        except OSError as error:
+            if written:
+                with suppress(OSError):
+                    os.ftruncate(fd, os.fstat(fd).st_size - written)
+            raise StoreUnwritable(f"cannot write {self.path}: {error.strerror}") from error
+
     def close(self) -> None:
+        """Close the file; idempotent."""
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
@@ -61,21 +90,18 @@ class Journal:
     def __init__(
         self, paths: OutputPaths, clock: Callable[[], time.struct_time] = time.localtime
     ) -> None:
-        self._files = _Appended(paths.log), _Appended(paths.hist)
-        self._tree = _Appended(paths.tree_log)
+        self._files = Appended(paths.log), Appended(paths.hist)
+        self._tree = Appended(paths.tree_log)
         self._clock = clock
         self._files[0].open()
         #: Lines of the log and of the history until the end of `together`.
         self._waiting: tuple[list[str], list[str]] = ([], [])
         self._waits = False
-        self._stamp = ""
 
     def log(self, message: str) -> None:
         """Append a message with the time of day."""
-        if not self._waiting[0]:
-            # one time for all lines of a block
-            self._stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
-        self._waiting[0].append(f"{self._stamp} {one_line(message)}\n")
+        now = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
+        self._waiting[0].append(f"{now} {one_line(message)}\n")
         self._write()
 
     def history(self, lines: Sequence[str]) -> None:
@@ -100,84 +126,42 @@ class Journal:
             if lines:
                 data = "".join(lines).encode()
                 lines.clear()
-                write_through(file.open(), data, file.path)
+                file.write(data)
 
-    def snapshot(self, line: str, *, unless_last: bool = False) -> None:
-        """Append a line of JSON to the tree log.
-
-        unless_last  skip the line if it is the last one already
-        """
+    def snapshot(self, line: str) -> None:
+        """Append a line of JSON to the tree log, unless it is the last one already."""
         fd = self._tree.open()
         data = f"{line}\n".encode()
         start = max(0, os.fstat(fd).st_size - len(data))
-        if not unless_last or os.pread(fd, len(data), start) != data:
-            write_through(fd, data, self._tree.path)
+        if os.pread(fd, len(data), start) != data:
+            self._tree.write(data)
 
     def complete_history(self, lines: Sequence[str]) -> None:
         """Append the missing part of the last lines: all, the end, or nothing."""
         # the line end before it excludes a match within a line
         block = ("\n" + "".join(f"{one_line(line)}\n" for line in lines)).encode()
-        tail = b"\n" + self._tail(self._files[1].path, max(_TAIL, 2 * len(block)))
+        history = self._files[1]
+        tail = b"\n"
+        with (
+            translated(history.path, "read"),
+            suppress(FileNotFoundError),
+            history.path.open("rb") as file,
+        ):
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(0, size - max(_TAIL, 2 * len(block))))
+            tail += file.read()
         if block in tail:
             return
         first = block[: block.index(b"\n", 1) + 1]
-        start = tail.rfind(first)
-        if start >= 0 and not block.startswith(tail[start:]):
+        # a kill may have cut the lines short anywhere
+        written = next(n for n in range(len(block), -1, -1) if tail.endswith(block[:n]))
+        if written < len(first) and first in tail:
             return  # it was there, and the text after it was edited
-        if start >= 0:
-            written = len(tail) - start
-        else:
-            # a kill may have cut even the first line short
-            written = next(n for n in range(len(first) - 1, -1, -1) if tail.endswith(first[:n]))
-        fd = self._files[1].open(end_line=written < 2)
+        history.open(end_line=written < 2)
         # without the line end before it
-        write_through(fd, block[max(1, written) :], self._files[1].path)
-
-    def _tail(self, path: Path, size: int) -> bytes:
-        """Return the end of a file, b"" without a file."""
-        try:
-            with path.open("rb") as file:
-                file.seek(max(0, os.fstat(file.fileno()).st_size - size))
-                return file.read()
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
+        history.write(block[max(1, written) :])
 
     def close(self) -> None:
         """Close the files; idempotent."""
         for file in (*self._files, self._tree):
             file.close()
-
-
-def open_to_append(path: Path, *, end_line: bool = True) -> int:
-    """Open a file for appending; create it if it is missing.
-
-    end_line  whether to end an incomplete last line
-
-    Raises StoreUnwritable.
-    """
-    with writing(path):
-        fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    try:
-        size = os.fstat(fd).st_size
-        # a power cut or an editor may leave a line incomplete
-        if end_line and size and os.pread(fd, 1, size - 1) != b"\n":
-            write_through(fd, b"\n", path)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-def write_through(fd: int, data: bytes, path: Path) -> None:
-    """Append data, whole or not at all.  Raises StoreUnwritable."""
-    written = 0
-    try:
-        while written < len(data):
-            written += os.write(fd, data[written:] if written else data)
-    except OSError as error:
-        if written:
-            with suppress(OSError):
-                os.ftruncate(fd, os.fstat(fd).st_size - written)
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error

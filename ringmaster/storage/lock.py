@@ -16,7 +16,8 @@ import os
 import struct
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
@@ -27,56 +28,47 @@ _PATIENCE = 5.0
 _PAUSE = 0.001
 #: `struct flock` of fcntl(2): type, whence, start, length, process.
 _FLOCK = struct.Struct("hhqqi")
-_KINDS = {fcntl.LOCK_EX: fcntl.F_WRLCK, fcntl.LOCK_SH: fcntl.F_RDLCK, fcntl.LOCK_UN: fcntl.F_UNLCK}
+_KINDS = {fcntl.LOCK_EX: fcntl.F_WRLCK, fcntl.LOCK_SH: fcntl.F_RDLCK}
 
 
-class CompetitionLock:
-    """The lock of a competition, held inside the `with` block.
+@contextmanager
+def competition_lock(file: Path) -> Iterator[None]:
+    """Hold the lock of a competition inside the `with` block.
 
     An empty file is made if there is none, and deleted at the end if it is still empty.
 
     Raises AlreadyRunning when another process holds it, StoreUnwritable when the file
     cannot be created or locked.
     """
+    fd = _locked(file)
+    try:
+        yield
+    finally:
+        if not is_gone(file, fd) and not os.fstat(fd).st_size:
+            file.unlink(missing_ok=True)
+        os.close(fd)
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._fd: int | None = None
 
-    def __enter__(self) -> CompetitionLock:
-        while self._fd is None:
-            fd = _open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-            try:
-                self._acquire(fd)
-                if not is_gone(self._file, fd):
-                    self._fd = fd
-            finally:
-                # `reset` deleted the file before it was locked
-                if self._fd is None:
-                    os.close(fd)
-        return self
-
-    def _acquire(self, fd: int) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while not _try_lock(fd, fcntl.LOCK_EX, self._file):
-            if not _try_lock(fd, fcntl.LOCK_SH, self._file) or time.monotonic() > deadline:
-                holder = _holder(fd)
-                name = self._file.stem
-                raise AlreadyRunning(
-                    f"{name} is being run by another ringmaster"
-                    + (f" (process {holder})" if holder else "")
-                    + f"; wait for it, or end it: ringmaster {name}.ctl stop"
-                )
-            # only shared locks: a reader looks at it
-            _try_lock(fd, fcntl.LOCK_UN, self._file)
-            time.sleep(_PAUSE)
-
-    def __exit__(self, *error: object) -> None:
-        if self._fd is not None:
-            if not is_gone(self._file, self._fd) and not os.fstat(self._fd).st_size:
-                self._file.unlink(missing_ok=True)
-            os.close(self._fd)
-            self._fd = None
+def _locked(file: Path) -> int:
+    """Return the descriptor of the locked file."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        fd = _open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        with ExitStack() as stack:
+            stack.callback(os.close, fd)
+            if not _try_lock(fd, fcntl.LOCK_EX, file):
+                if not _try_lock(fd, fcntl.LOCK_SH, file) or time.monotonic() > deadline:
+                    name, holder = file.stem, _holder(file)
+                    raise AlreadyRunning(
+                        f"{name} is being run by another ringmaster"
+                        + (f" (process {holder})" if holder else "")
+                        + f"; wait for it, or end it: ringmaster {name}.ctl stop"
+                    )
+            elif not is_gone(file, fd):
+                stack.pop_all()
+                return fd
+        # a reader looks at the file, or `reset` has deleted it
+        time.sleep(_PAUSE)
 
 
 def is_locked(file: Path) -> bool:
@@ -89,13 +81,6 @@ def is_locked(file: Path) -> bool:
         return not _try_lock(fd, fcntl.LOCK_SH, file)
     finally:
         os.close(fd)
-
-
-def check_idle(file: Path) -> None:
-    """Raise AlreadyRunning if a run is alive, StoreUnwritable if that cannot be known."""
-    if file.exists():
-        with CompetitionLock(file):
-            pass
 
 
 def _open(file: Path, flags: int) -> int:
@@ -127,14 +112,14 @@ def _try_lock(fd: int, kind: int, file: Path) -> bool:
     return True
 
 
-def _holder(fd: int) -> int | None:
-    """Return the process that holds the exclusive lock, if /proc shows it."""
-    file = os.fstat(fd)
-    for place in Path("/proc").glob("[0-9]*/fd/*"):
-        with suppress(OSError):  # processes of other users, or gone
-            if os.path.samestat(os.stat(place), file):
-                # "lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 0 0", proc_pid_fdinfo(5)
-                told = place.parent.with_name("fdinfo").joinpath(place.name).read_text("ascii")
-                if "OFDLCK" in told and " WRITE " in told:
-                    return int(place.parts[2])
+def _holder(file: Path) -> int | None:
+    """Return another process that has opened the file as `_locked` does, if Linux shows it."""
+    import psutil  # few runs are refused
+
+    place = os.path.realpath(file)
+    for process in psutil.process_iter(["open_files"]):
+        for opened in process.info["open_files"] or ():
+            is_locked = opened.path == place and getattr(opened, "mode", "") == "a+"
+            if is_locked and process.pid != os.getpid():
+                return int(process.pid)
     return None

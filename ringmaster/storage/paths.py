@@ -63,7 +63,15 @@ def maker(path: Path) -> Maker | None:
 
     Raises StoreUnwritable when the file cannot be read.
     """
-    head = _head(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            if len(head) == _HEAD:
+                # the last two bytes of a longer file, too
+                file.seek(-2, os.SEEK_END)
+                head += file.read()
+    except OSError as error:
+        raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
     if head.startswith(b"\x80") and any(piece in head for piece in _PICKLED):
         return "Gomill"
     if head.startswith(SQLITE_MAGIC):
@@ -79,19 +87,6 @@ def maker(path: Path) -> Maker | None:
     # a report begins with the type and the name of its competition
     own_report = re.compile(rb"[a-z_]+: " + re.escape(os.fsencode(path.stem)) + rb"\n")
     return "ringmaster" if _RINGMASTER.match(head) or own_report.match(head) else None
-
-
-def _head(path: Path) -> bytes:
-    """Return the beginning of a file, with its last two bytes if it is longer."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD)
-            if len(head) == _HEAD:
-                file.seek(-2, os.SEEK_END)
-                head += file.read()
-    except OSError as error:
-        raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
-    return head
 
 
 #: Commands to a run in its remote control file, one a line (Gomill has "stop" alone).
@@ -180,10 +175,9 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
     def owns(self, path: Path) -> bool:
         """Return whether a file, under any name, is the control file or an output."""
-        if os.path.lexists(path):
-            for own in (self.control, *self.existing()):
-                if own.exists() and path.exists() and own.samefile(path):
-                    return True
+        outputs = filter(Path.exists, (self.control, *self.existing()))
+        if path.exists() and any(own.samefile(path) for own in outputs):
+            return True
         real = path.resolve()
         folders = [folder.resolve() for folder in (*self._folders(), self.backups)]
         files = [file.resolve() for file in (self.control, *self._files())]
@@ -276,8 +270,6 @@ class OutputPaths(msgspec.Struct, frozen=True):
 
         Raises StoreUnwritable; ForeignFiles, at the end, when other files remain.
         """
-        existing = self.existing()
-        foreign = self._foreign(existing)
         folders = self._folders()
         for path in self.removable():
             is_ours = path in folders or path.parent in folders
@@ -289,10 +281,10 @@ class OutputPaths(msgspec.Struct, frozen=True):
             except OSError as error:
                 where = error.filename or path
                 raise StoreUnwritable(f"cannot delete {where}: {error.strerror}") from error
-        if foreign:
+        if left := self.existing():
             raise ForeignFiles(
-                f"not deleted: {_listed(existing, foreign)}; delete them yourself if you do not "
-                "need them"
+                f"not deleted: {_listed(left, self._foreign(left))}; delete them yourself if you "
+                "do not need them"
             )
 
     def _foreign(self, outputs: Iterable[Path]) -> dict[Path, Maker]:

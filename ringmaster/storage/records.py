@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Literal
 
 from ringmaster.errors import StoreUnwritable, counted
-from ringmaster.model.output_files import is_gone, make_folder, replacing, writing
+from ringmaster.model.output_files import make_folder, replacing, writing
 from ringmaster.storage.connect import translated
 from ringmaster.storage.entries import PendingRecord, file_name
-from ringmaster.storage.journal import open_to_append, write_through
+from ringmaster.storage.journal import Appended
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 from ringmaster.storage.transaction import Transaction
@@ -68,13 +68,11 @@ class GameRecords:
         self._warn = warn
         self._clock = clock
         self._collected: dict[str, _Collected] = {}
+        collected = store.read_value(_COLLECTED, tuple[int, dict[str, int]])
         self._known: dict[str, int]
         #: The number of the last record that is in a collected file on the disk.
         self._last: int
-        self._last, self._known = store.read_value(_COLLECTED, tuple[int, dict[str, int]]) or (
-            0,
-            {},
-        )
+        self._last, self._known = collected or (0, {})
         #: Numbers of records on disk, to be deleted from the store.
         self._written: list[int] = []
         #: Numbers of records in a collected file, before the next fsync.
@@ -155,16 +153,11 @@ class GameRecords:
         self._appended += numbers
 
     def _file(self, suffix: str) -> _Collected:
-        file = self._collected.get(suffix)
-        if file is not None and is_gone(file.path, file.fd):
-            self._known[suffix] = file.end
-            self._collected.pop(suffix).close()
-            file = None
-        if file is None:
+        if suffix not in self._collected:
             path, known = self._paths.collected(suffix), self._known.get(suffix, 0)
-            file = _Collected(path, known, _BETWEEN.get(suffix, b""), self._warn)
-            self._collected[suffix] = file
-        return file
+            between = _BETWEEN.get(suffix, b"")
+            self._collected[suffix] = _Collected(path, known, between, self._warn)
+        return self._collected[suffix]
 
     def forget(self, transaction: Transaction, *, all: bool = False) -> None:
         """Delete from the store the records that are on disk.
@@ -188,16 +181,13 @@ class GameRecords:
         self._collect_rest()
         with self._store.transaction() as transaction:
             self.forget(transaction, all=True)
-        left = 0
         for pending in self._store.pending():
-            if self._write_file(pending):
-                self._written.append(pending.number)
-            else:
-                left += 1
-        if left:
+            self._write_single(pending)
+        if self._without_file:
+            left = counted(len(self._without_file), "game record")
             self._warn(
-                f"{counted(left, 'game record')} could not be written ({self._failure}); the next "
-                "run tries again, and `export` has them"
+                f"{left} could not be written ({self._failure}); the next run tries again, and "
+                "`export` has them"
             )
         with self._store.transaction() as transaction:
             self.forget(transaction)
@@ -209,66 +199,59 @@ class GameRecords:
         self._collected.clear()
 
 
-class _Collected:
-    """A collected file, open for appending.
+class _Collected(Appended):
+    """A collected file.
 
     known    its length in the store; a killed run or somebody else wrote the rest
     between  separator of two records
     """
 
     def __init__(self, path: Path, known: int, between: bytes, warn: Callable[[str], None]) -> None:
-        self.path = path
+        super().__init__(path)
         self._between = between
         self._warn = warn
-        self.fd = open_to_append(path, end_line=False)
-        self._size = os.fstat(self.fd).st_size
         #: Place of the next record: before the file's end if a killed run wrote it there.
         self.end = known
-        if self._size < known:
-            try:
-                self._continue_at_end()
-            except BaseException:
-                self.close()
-                raise
 
     def append(self, records: Sequence[bytes]) -> None:
         """Append records, or their missing part."""
-        together = self._between.join(records)
-        data = self._between + together if self.end else together
-        there = b""
-        if self.end < self._size:
-            with translated(self.path):
-                there = os.pread(self.fd, len(data), self.end)
-        if not data.startswith(there):
-            self._continue_at_end()
-            data, there = self._between + together, b""
-        write_through(self.fd, data[len(there) :], self.path)
-        self._size += len(data) - len(there)
+        fd = self.open(end_line=False)
+        data = self._joined(records)
+        with translated(self.path):
+            there = os.pread(fd, len(data), self.end)
+            is_shorter = os.fstat(fd).st_size < self.end
+        if is_shorter or not data.startswith(there):
+            self._continue_at_end(fd)
+            data, there = self._joined(records), b""
+        self.write(data[len(there) :])
         self.end += len(data)
 
-    def _continue_at_end(self) -> None:
+    def _joined(self, records: Sequence[bytes]) -> bytes:
+        together = self._between.join(records)
+        return self._between + together if self.end else together
+
+    def _continue_at_end(self, fd: int) -> None:
         """Continue at the end of a file that somebody changed."""
-        if self._size:
-            change = "is shorter than it was" if self._size < self.end else "has been changed"
+        size = os.fstat(fd).st_size
+        if size:
+            change = "is shorter than it was" if size < self.end else "has been changed"
             self._warn(
                 f"{self.path} {change}; new games are added at its end (`export` writes all "
                 "games to another file)"
             )
             with translated(self.path):
-                ended = os.pread(self.fd, 1, self._size - 1) == b"\n"
-            write_through(self.fd, b"\n" if ended else b"\n\n", self.path)
+                ended = os.pread(fd, 1, size - 1) == b"\n"
+            self.write(b"\n" if ended else b"\n\n")
         else:
             self._warn(f"{self.path} has been moved or deleted; a new file is begun")
-        self._size = self.end = os.fstat(self.fd).st_size
+        self.end = os.fstat(fd).st_size
 
     def sync(self) -> int:
         """Force the file to the disk; return its length."""
-        with translated(self.path):
-            os.fsync(self.fd)
+        if self._fd is not None:
+            with translated(self.path):
+                os.fsync(self._fd)
         return self.end
-
-    def close(self) -> None:
-        os.close(self.fd)
 
 
 def write_record(folder: str | Path, name: str, text: str) -> None:

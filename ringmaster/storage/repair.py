@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -80,23 +81,24 @@ def salvage(path: Path, new: sqlite3.Connection) -> Salvage:
         return found
 
 
+@dataclass
 class _Repair:
-    """A repair; `strange` are tables that cannot be read, or that ringmaster did not make."""
+    """A repair.
 
-    def __init__(
-        self, old: sqlite3.Connection, new: sqlite3.Connection, path: Path, strange: Collection[str]
-    ) -> None:
-        self.old = old
-        self.new = new
-        self.path = path
-        self.strange = strange
-        self.found = Salvage()
-        #: The number of the state's last result in the old file.
-        self.last = 0
-        #: Games whose results are damaged, but not their tickets: number, id, attempt, ticket.
-        self.broken: list[tuple[int, str, int, str]] = []
-        #: Whether rows of the last table could not be read.
-        self.is_cut = False
+    strange  tables that cannot be read, or that ringmaster did not make
+    last     number of the state's last result in the old file
+    broken   games whose results are damaged, but not their tickets: number, id, attempt, ticket
+    is_cut   whether rows of the last table could not be read
+    """
+
+    old: sqlite3.Connection
+    new: sqlite3.Connection
+    path: Path
+    strange: Collection[str]
+    found: Salvage = field(default_factory=Salvage)
+    last: int = 0
+    broken: list[tuple[int, str, int, str]] = field(default_factory=list)
+    is_cut: bool = False
 
     def run(self) -> Salvage:
         recorded = self._recorded()
@@ -126,13 +128,11 @@ class _Repair:
         return self.found
 
     def _recorded(self) -> int:
-        if "counts" in self.strange:
-            return 0
-        try:
-            (number,) = self.old.execute("SELECT completed + void FROM counts").fetchone()
-        except (sqlite3.Error, TypeError):
-            return 0
-        return number if isinstance(number, int) else 0
+        with suppress(sqlite3.Error, TypeError, ValueError):
+            if "counts" not in self.strange:
+                (number,) = self.old.execute("SELECT completed + void FROM counts").fetchone()
+                return int(number)
+        return 0
 
     def _copy(self, table: str, key: str) -> None:
         columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
@@ -153,7 +153,12 @@ class _Repair:
                 continue
             values = list(row[1:])
             if table == "state":
-                values = self._moved_state(named)
+                # with the number that its last result has now
+                self.last = named["seq"]
+                query = "SELECT count(*) FROM results WHERE seq <= ?"
+                (before,) = self.new.execute(query, (self.last,)).fetchone()
+                self.found.in_state = self.last - before
+                values = rows.stored("state", (1, before, named["data"]))
             whole += self.new.execute(insertion, values).rowcount
         if whole < there or self.is_cut:
             self.found.tables[table] = whole
@@ -165,18 +170,16 @@ class _Repair:
         tables = {}
         for table in ("names", "results"):
             columns = [name for _, name, *_ in self.new.execute(f"PRAGMA table_info({table})")]
-            tables[len(columns)] = table, columns, f"SELECT 1 FROM {table} WHERE {_KEYS[table]} = ?"
+            insertion = rows.insertion(table, "INSERT OR IGNORE", key=_KEYS[table])
+            tables[len(columns)] = table, columns, insertion
         for number, values in leaf_rows(self.path):
             if len(values) not in tables:
                 continue
-            table, columns, query = tables[len(values)]
+            table, columns, insertion = tables[len(values)]
             named = dict(zip(columns, values, strict=True))
             with suppress(TypeError, ValueError, OverflowError):
-                if self.new.execute(query, (number,)).fetchone():
-                    continue
                 row = rows.stored(table, [named[column] for column in rows.TABLES[table]])
                 if row[-1] == named["checksum"]:
-                    insertion = rows.insertion(table, "INSERT OR IGNORE", key=_KEYS[table])
                     self.new.execute(insertion, (number, *row))
 
     def _number(self) -> None:
@@ -188,14 +191,6 @@ class _Repair:
                 number += 1
                 if number != seq:
                     self.new.execute("UPDATE results SET seq = ? WHERE seq = ?", (number, seq))
-
-    def _moved_state(self, row: dict[str, Any]) -> list[Any]:
-        """Return the state's row with the number that its last result has now."""
-        self.last = row["seq"]
-        query = "SELECT count(*) FROM results WHERE seq <= ?"
-        (before,) = self.new.execute(query, (self.last,)).fetchone()
-        self.found.in_state = row["seq"] - before
-        return rows.stored("state", (1, before, row["data"]))
 
     def _issue_again(self) -> None:
         """Issue the games of damaged results that the state does not have."""

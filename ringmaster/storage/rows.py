@@ -22,6 +22,7 @@ class ResultRow(NamedTuple):
     usage       a list a player, as JSON; names are numbers in `names`
     finished    whole seconds since the epoch
     evaluation  fields of a shard of positions as JSON, None for a game
+    fingerprint  None for void games and shards
     host        a number in `names`, None for the ringmaster's own machine
     first_build, second_build  numbers in `builds`, None if unknown
     """
@@ -112,7 +113,10 @@ def insertion(table: str, verb: str = "INSERT", clause: str = "", key: str = "")
 
 @cache
 def selection(table: str, key: str = "rowid") -> str:
-    """Return a query of the key, the columns and the checksum, for `checked`."""
+    """Return a query of the key, the columns and the checksum, for `checked`.
+
+    key  columns without a checksum; the first one names a row
+    """
     return f"SELECT {', '.join([key, *TABLES[table], 'checksum'])} FROM {table}"
 
 
@@ -128,16 +132,18 @@ def is_sound(table: str, values: Sequence[Any], its_checksum: Any) -> bool:
 
 def checked(table: str, row: Sequence[Any]) -> Sequence[Any]:
     """Return the key and columns of a row of `selection`.  Raises ValueError for a damaged one."""
-    if not is_sound(table, row[1:-1], row[-1]):
+    if not is_sound(table, row[-1 - len(TABLES[table]) : -1], row[-1]):
         raise ValueError(f"{table}: damaged at row {row[0]}")
     return row[:-1]
 
 
 def faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield what is wrong with the rows of all tables.  Raises sqlite3.Error.
+    """Yield what is wrong with the structure of a file and the rows of all tables.
 
-    A million results take some four seconds.
+    A million results take some four seconds.  Raises sqlite3.Error.
     """
+    for (text,) in connection.execute("PRAGMA integrity_check(5)"):
+        yield from (line for line in text.splitlines() if line != "ok" and line[:3] != "***")
     for table in TABLES:
         # a pass over the rows in C, with a call for each, is faster than fetching them
         connection.create_function(
@@ -158,9 +164,3 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
     ).fetchone()
     if not recorded == there == last:
         yield f"results: {recorded} were recorded, {there} are there"
-
-
-def structure_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Yield what is wrong with the structure of a file.  Raises sqlite3.Error."""
-    for (text,) in connection.execute("PRAGMA integrity_check(5)"):
-        yield from (line for line in text.splitlines() if line != "ok" and line[:3] != "***")

@@ -22,10 +22,8 @@ _TABLES: Final = (
         version TEXT NOT NULL, parallel INTEGER NOT NULL,
         source TEXT NOT NULL, source_hash TEXT NOT NULL, settings TEXT NOT NULL,
         checksum INTEGER NOT NULL)""",
-    # `once` is -1 for results that count: they are unique by game id, void results by
-    # (game id, attempt).  `evaluation` has the fields of a shard of positions as JSON,
-    # NULL for games; `host` is a number in `names`, NULL for the ringmaster's own machine;
-    # `fingerprint` is NULL for void games and shards
+    # `rows.ResultRow`: results that count are unique by game id, void results by
+    # (game id, attempt)
     """CREATE TABLE results (
         seq INTEGER PRIMARY KEY,
         game_id TEXT NOT NULL, attempt INTEGER NOT NULL, once INTEGER NOT NULL,
@@ -69,33 +67,19 @@ _TABLES: Final = (
 
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of an empty file.  Raises sqlite3.Error; then the file stays empty."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
         for statement in _TABLES:
             connection.execute(statement)
         connection.execute("INSERT INTO counts VALUES (1, 0, 0, random(), random())")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("COMMIT")
-    except BaseException:
-        # after some errors SQLite has rolled back already
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def check_header(path: Path) -> None:
-    """Check the first bytes of a file before SQLite, which might write.
-
-    A file that is missing or empty, or whose first page is in the `-wal`, passes.
-
-    Raises StoreUnsupported, StoreCorrupt, OSError.
-    """
-    try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER)
-    except FileNotFoundError:
-        return
+    """Raise StoreCorrupt for a file that is no database; an empty one passes.  Raises OSError."""
+    with path.open("rb") as file:
+        header = file.read(_HEADER)
     if header and (len(header) < _HEADER or not header.startswith(SQLITE_MAGIC)):
         if maker(path) == "Gomill":
             raise StoreCorrupt(
@@ -104,10 +88,6 @@ def check_header(path: Path) -> None:
                 "name (or into another folder) and start over"
             )
         raise StoreCorrupt(_foreign(str(path)))
-    # https://www.sqlite.org/fileformat.html, 1.3: big-endian, at 60 and 68
-    version = int.from_bytes(header[60:64], "big", signed=True)
-    application = int.from_bytes(header[68:72], "big", signed=True)
-    _judge(version, application, str(path), has_tables=False)
 
 
 def check(connection: sqlite3.Connection, name: str) -> bool:
@@ -118,7 +98,18 @@ def check(connection: sqlite3.Connection, name: str) -> bool:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    _judge(version, application, name, has_tables=tables > 0)
+    if application == UNRELEASED_ID:
+        raise StoreUnsupported(
+            f"{name} was written by an unreleased version of ringmaster: finish the competition "
+            f"with that version, or delete its results with ringmaster {Path(name).stem}.ctl reset"
+        )
+    if (version or application or tables) and application != APPLICATION_ID:
+        raise StoreCorrupt(_foreign(name))
+    if version > FORMAT:
+        raise StoreUnsupported(
+            f"{name} was written by a newer ringmaster (format {version}, this one reads up to "
+            f"{FORMAT}); update ringmaster"
+        )
     return bool(version)
 
 
@@ -141,21 +132,6 @@ def _own() -> set[tuple[str, str, str | None]]:
     rows = set(connection.execute(_SCHEMA))
     connection.close()
     return rows
-
-
-def _judge(version: int, application: int, name: str, *, has_tables: bool) -> None:
-    if application == UNRELEASED_ID:
-        raise StoreUnsupported(
-            f"{name} was written by an unreleased version of ringmaster: finish the competition "
-            f"with that version, or delete its results with ringmaster {Path(name).stem}.ctl reset"
-        )
-    if (version or application or has_tables) and application != APPLICATION_ID:
-        raise StoreCorrupt(_foreign(name))
-    if version > FORMAT:
-        raise StoreUnsupported(
-            f"{name} was written by a newer ringmaster (format {version}, this one reads up to "
-            f"{FORMAT}); update ringmaster"
-        )
 
 
 def _foreign(name: str) -> str:

@@ -14,9 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -34,6 +35,7 @@ from ringmaster.model.results import (
 from ringmaster.storage import rows
 from ringmaster.storage.connect import (
     View,
+    closed_after_error,
     connect,
     connect_readonly,
     decoding,
@@ -54,7 +56,7 @@ from ringmaster.storage.entries import (
 )
 from ringmaster.storage.guard import Guard, renew
 from ringmaster.storage.rows import UsageRow
-from ringmaster.storage.transaction import EVALUATION_FIELDS, EngineNames, Transaction
+from ringmaster.storage.transaction import EVALUATION_FIELDS, Transaction
 
 #: Seconds between two commits that are forced to the disk.
 FULL_COMMIT_PERIOD = 1.0
@@ -62,8 +64,10 @@ FULL_COMMIT_PERIOD = 1.0
 CHECKPOINT_PERIOD = 400
 #: Results read at a time.
 _BATCH = 500
-_READ_RESULTS = rows.selection("results", "seq")
-_decode_usage = msgspec.json.Decoder(list[rows.UsageRow]).decode
+_decode_usage = msgspec.json.Decoder(list[UsageRow]).decode
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+T = TypeVar("T")
 
 
 class Store:
@@ -93,15 +97,7 @@ class Store:
         self._guard: Guard | None = None
         #: Transactions since the last checkpoint.
         self._unwritten = 0
-        try:
-            known = self._rows(rows.selection("names", "id"))
-            with decoding(path):
-                self._names = EngineNames(
-                    (id, name) for id, name in (rows.checked("names", row) for row in known)
-                )
-        except BaseException:
-            view.connection.close()
-            raise
+        self._name_numbers: dict[str, int] = {}
 
     @property
     def _connection(self) -> sqlite3.Connection:
@@ -122,14 +118,9 @@ class Store:
 
         Raises StoreError; a refused file is not changed.
         """
-        path = Path(path)
         store = cls(path, View(path, connect(path)), clock, now)
-        try:
-            with translated(path):
-                store._guard = Guard(path, store._connection)
-        except BaseException:
-            store.close()
-            raise
+        with closed_after_error(store._connection), translated(path):
+            store._guard = Guard(path, store._connection)
         return store
 
     @classmethod
@@ -143,7 +134,6 @@ class Store:
 
         Raises StoreError, also when there is no such file.
         """
-        path = Path(path)
         if lasting:
             return cls(path, retry_read(lambda: connect_readonly(path, lasting=True)))
         return cls(path, connect_readonly(path))
@@ -165,7 +155,7 @@ class Store:
                 connection.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
                 self._full = full
             connection.execute("BEGIN IMMEDIATE")
-        transaction = Transaction(connection, self._path, self._names, self._now)
+        transaction = Transaction(connection, self._path, self._name_numbers, self._now)
         try:
             yield transaction
             transaction.check()
@@ -176,7 +166,7 @@ class Store:
             if connection.in_transaction:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
-            self._names.forget(transaction.new_names)
+            self._name_numbers.clear()
             raise
         finally:
             transaction.over = True
@@ -223,32 +213,17 @@ class Store:
         """Return the writer of daily copies; `warn` receives what fails."""
         return DailyCopies(self._connection, self._path, warn, self._now)
 
-    def runs(self) -> Sequence[RunEntry]:
-        """Return every run, in order."""
-        return self._runs("ORDER BY number")
+    def runs(self, which: str = "ORDER BY number") -> Sequence[RunEntry]:
+        """Return every run, in order, or those that clauses of a query choose."""
+        return self._read("runs", _run_entry, which, key="number, ended, end_reason")
 
     def last_run(self) -> RunEntry | None:
-        runs = self._runs("ORDER BY number DESC LIMIT 1")
-        return runs[0] if runs else None
-
-    def _runs(self, which: str) -> list[RunEntry]:
-        found = self._rows(f"{rows.selection('runs', 'ended, end_reason, number')} {which}")
-        runs = []
-        with decoding(self._path):
-            for ended, reason, *row in found:
-                *others, settings, parallel = rows.checked("runs", row)
-                values = decode(settings, type=dict[str, Any])
-                runs.append(RunEntry(*[*others, values, parallel, ended, reason]))
-        return runs
+        return next(iter(self.runs("ORDER BY number DESC LIMIT 1")), None)
 
     def snapshot(self) -> tuple[int, dict[str, Any]] | None:
         """Return the latest state, after the seq of the last result before it."""
-        row = self._one(rows.selection("state"))
-        if row is None:
-            return None
-        with decoding(self._path):
-            _, _, seq, data = rows.checked("state", row)
-            return seq, decode(data, type=dict[str, Any])
+        found = self._read("state", lambda _, one, seq, data: (seq, _decode_object(data)))
+        return next(iter(found), None)
 
     def results(self, after: int = 0) -> Iterator[StoredGame | StoredShard]:
         """Yield results with seq > after, in order, up to the last one at the start."""
@@ -257,8 +232,10 @@ class Store:
         after = max(after, 0)
         if last - after > _BATCH:
             self._view.detach()
+        make = partial(_recorded, self._names())
+        which = "WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
         while after < last:
-            batch = self._selected("seq > ? AND seq <= ? ORDER BY seq LIMIT ?", after, last, _BATCH)
+            batch = self._read("results", make, which, after, last, _BATCH, key="seq")
             with decoding(self._path):
                 if len(batch) != min(_BATCH, last - after):
                     raise ValueError(f"results are missing after number {after}")
@@ -274,21 +251,21 @@ class Store:
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
         count = min(last, most)
         chosen = [last - place * last // count for place in range(count)]
-        condition = "seq IN (SELECT value FROM json_each(?)) AND outcome != 'void' ORDER BY seq"
-        return [result.ticket for result in self._selected(condition, encode(chosen))]
+        which = "WHERE seq IN (SELECT value FROM json_each(?)) AND outcome != 'void' ORDER BY seq"
+        make = partial(_recorded, self._names())
+        return [each.ticket for each in self._read("results", make, which, encode(chosen))]
 
     def faults(self, before: int, most: int) -> list[StoredGame]:
         """Return the last void games and forfeits with seq < before, in order.
 
         Only the last 100,000 results are searched.
         """
-        found = self._selected(
-            "seq < ? AND seq > ? AND evaluation IS NULL "
-            "AND (forfeit OR outcome = 'void') ORDER BY seq DESC LIMIT ?",
-            before,
-            before - 100_000,
-            most,
+        make = partial(_recorded, self._names())
+        which = (
+            "WHERE seq < ? AND seq > ? AND evaluation IS NULL "
+            "AND (forfeit OR outcome = 'void') ORDER BY seq DESC LIMIT ?"
         )
+        found = self._read("results", make, which, before, before - 100_000, most, key="seq")
         return [result for result in reversed(found) if isinstance(result, StoredGame)]
 
     def history(self, *, usage: bool = True) -> History:
@@ -298,61 +275,31 @@ class Store:
         """
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
         self._view.detach()
-        return History(self._rows, self._path, last, usage=usage)
+        return History(self, last, usage=usage)
 
-    def _selected(self, condition: str, *arguments: Any) -> list[StoredGame | StoredShard]:
-        found = self._rows(f"{_READ_RESULTS} WHERE {condition}", arguments)
-        with decoding(self._path):
-            return [self._recorded(row) for row in found]
+    def _names(self) -> dict[int, str]:
+        """Return the names of engines and hosts by their numbers in results."""
+        return dict(self._read("names", lambda *pair: pair, key="id"))
 
-    def _recorded(self, row: tuple[Any, ...]) -> StoredGame | StoredShard:
-        seq, *columns = rows.checked("results", row)
-        stored = rows.ResultRow(*columns)
-        ticket = decode(stored.ticket)
-        names = self._names.names
-        usage = [self._usage(used) for used in _decode_usage(stored.usage)]
-        if stored.evaluation is not None:
-            (used,) = usage
-            fields = dict(zip(EVALUATION_FIELDS, decode(stored.evaluation), strict=True))
-            fields |= {"job_id": stored.game_id, "usage": used, "builds": [stored.first_build]}
-            shard = msgspec.convert({**stored._asdict(), **fields, "host": None}, EvaluationResult)
-            return StoredShard(seq, ticket, shard, stored.finished)
-        if not {stored.winner, stored.faulty} <= {None, 0, 1}:
-            raise ValueError(f"result {seq} has no such player")
-        host = None
-        if stored.host is not None:
-            host = Host(names[stored.host], stored.speed, stored.load)
-        builds = stored.first_build, stored.second_build
-        fields = {**stored._asdict(), "usage": usage, "host": host, "builds": builds}
-        # SQLite has numbers for booleans
-        game = msgspec.convert(fields, GameResult, strict=False)
-        return StoredGame(seq, ticket, game, stored.finished)
-
-    def _usage(self, row: rows.UsageRow) -> EngineUsage:
-        names = self._names.names
-        measured = (row.cpu_time, row.peak_memory, row.thinking, row.slowest)
-        optional = (row.ponder_cpu_time, row.extra_moves)
-        return EngineUsage(names[row.name], *measured, names[row.description], *optional)
-
-    def hosts(self) -> Iterator[HostTally]:
-        """Yield what was recorded on each host of a cluster."""
+    def hosts(self) -> list[HostTally]:
+        """Return what was recorded on each host of a cluster."""
         faults = ", ".join("?" * len(FAULTS))
-        for row in self._rows(
+        names = self._names()
+        found = self._rows(
             "SELECT host, count(*), sum(reason IN (?, ?)), "
             f"sum(reason IN ({faults})), coalesce(sum(load), 0), max(speed) FROM results "
             "WHERE host IS NOT NULL GROUP BY host ORDER BY host",
             (*TIME_LOSSES, *FAULTS),
-        ):
-            with decoding(self._path):
-                tally = HostTally(self._names.names[row[0]], *row[1:])
-            yield tally
+        )
+        with decoding(self._path):
+            return [HostTally(names[host], *sums) for host, *sums in found]
 
     def builds(self) -> dict[int, Build]:
         """Return the builds of the players by their numbers in results."""
-        found = self._rows(f"{rows.selection('builds')} ORDER BY number")
-        with decoding(self._path):
-            checked = (rows.checked("builds", row) for row in found)
-            return {number: decode(data, type=Build) for _, number, data in checked}
+        found = self._read(
+            "builds", lambda _, number, data: (number, decode(data, type=Build)), "ORDER BY number"
+        )
+        return dict(found)
 
     def games_of_builds(self) -> dict[int, int]:
         """Return the number of results of each build, void ones left out."""
@@ -371,31 +318,28 @@ class Store:
 
     def issues(self) -> Sequence[IssuedJob]:
         """Return issued jobs without a result, in order of issue."""
-        found = self._rows(f"{rows.selection('issues', 'number')} ORDER BY number")
-        with decoding(self._path):
-            return [
-                IssuedJob(file_name(game_id), attempt, decode(ticket))
-                for _, game_id, attempt, ticket in (rows.checked("issues", row) for row in found)
-            ]
+        return self._read(
+            "issues",
+            lambda _, id, attempt, ticket: IssuedJob(file_name(id), attempt, decode(ticket)),
+            "ORDER BY number",
+        )
 
     def pending(self, after: int = 0) -> Iterator[PendingRecord]:
         """Yield game records that are still to be written, in order, in constant memory.
 
         after  number of a record
         """
-        query = f"{rows.selection('pending', 'number')} WHERE number > ? ORDER BY number LIMIT 100"
-        while found := self._rows(query, (after,)):
-            with decoding(self._path):
-                checked = (rows.checked("pending", row) for row in found)
-                batch = [pending_record(self._path, *row) for row in checked]
+        make = partial(pending_record, self._path)
+        which = "WHERE number > ? ORDER BY number LIMIT 100"
+        while batch := self._read("pending", make, which, after, key="number"):
             yield from batch
             after = batch[-1].number
 
     def read_value(self, key: str, type: Any = Any) -> Any:
         """Return the value of this type that `set_value` stored under a key, or None."""
-        row = self._one(f"{rows.selection('notes')} WHERE key = ?", (key,))
-        with decoding(self._path):
-            return None if row is None else decode(rows.checked("notes", row)[-1], type=type)
+        read = msgspec.json.Decoder(type).decode
+        found = self._read("notes", lambda _, key, value: read(value), "WHERE key = ?", key)
+        return next(iter(found), None)
 
     def counts(self) -> tuple[int, int]:
         """Return (completed, void) results; constant cost."""
@@ -403,6 +347,17 @@ class Store:
         with decoding(self._path):
             completed, void = map(operator.index, row)
             return completed, void
+
+    def _read(
+        self, table: str, make: Callable[..., T], which: str = "", *values: Any, key: str = "rowid"
+    ) -> list[T]:
+        """Return what `make` returns for the key and columns of each row.
+
+        which, values  clauses of the query and values of their parameters
+        """
+        found = self._rows(f"{rows.selection(table, key)} {which}", values)
+        with decoding(self._path):
+            return [make(*rows.checked(table, row)) for row in found]
 
     def _rows(self, query: str, arguments: tuple[Any, ...] = ()) -> list[Any]:
         with self._view.reading():
@@ -421,15 +376,45 @@ class Store:
                 self._guard = None
 
 
-#: After seq, ticket and usage, the first fields of a GameResult in their order.
+def _recorded(names: dict[int, str], seq: int, *columns: Any) -> StoredGame | StoredShard:
+    """Return a result from its row."""
+    stored = rows.ResultRow(*columns)
+    ticket = decode(stored.ticket)
+    usage = []
+    for used in _decode_usage(stored.usage):
+        texts = {"name": names[used.name], "description": names[used.description]}
+        usage.append(EngineUsage(**{**msgspec.structs.asdict(used), **texts}))
+    fields: dict[str, Any]
+    if stored.evaluation is not None:
+        fields = dict(zip(EVALUATION_FIELDS, decode(stored.evaluation), strict=True))
+        fields |= {"job_id": stored.game_id, "usage": usage[0], "builds": [stored.first_build]}
+        shard = msgspec.convert({**stored._asdict(), **fields, "host": None}, EvaluationResult)
+        return StoredShard(seq, ticket, shard, stored.finished)
+    if not {stored.winner, stored.faulty} <= {None, 0, 1}:
+        raise ValueError(f"result {seq} has no such player")
+    host = None
+    if stored.host is not None:
+        host = Host(names[stored.host], stored.speed, stored.load)
+    builds = stored.first_build, stored.second_build
+    fields = {**stored._asdict(), "usage": usage, "host": host, "builds": builds}
+    # SQLite has numbers for booleans
+    game = msgspec.convert(fields, GameResult, strict=False)
+    return StoredGame(seq, ticket, game, stored.finished)
+
+
+def _run_entry(number: int, ended: float | None, reason: str, *columns: Any) -> RunEntry:
+    *facts, settings, parallel = columns
+    return RunEntry(*[number, *facts, _decode_object(settings), parallel, ended, reason])
+
+
+#: After seq, ticket and usage, the first fields of a GameResult in their order.  A sample is by a
+#: multiplicative hash: equal steps could hit one side of each pair only.
 _READ = (
     "SELECT seq, ticket, usage, game_id, attempt, outcome, winner, reason, detail, forfeit, "
     "score, faulty, plies, seconds FROM results WHERE seq > ? AND seq <= ? "
-    "AND evaluation IS NULL"
+    "AND evaluation IS NULL AND (((seq * 40503) & 65535) < ? OR instr(ticket, ?)) "
+    "ORDER BY seq LIMIT ?"
 )
-#: A sample by a multiplicative hash: equal steps could hit one side of each pair only.
-_SAMPLED = " AND (((seq * 40503) & 65535) < ? OR (? != '' AND instr(ticket, ?)))"
-
 
 _tickets = msgspec.json.Decoder(list[dict[str, Any]]).decode
 _usage = msgspec.json.Decoder(list[tuple[UsageRow, UsageRow]]).decode
@@ -442,15 +427,12 @@ class History:
 
     A result is without fingerprint, repetition, host and engines' names.
 
-    rows   runs a query and returns its rows
-    path   the status file, for messages
     last   the last seq that counts
     usage  whether results have times and memory
     share  of the games, a sample by chance below 1, and all games whose tickets have `key`
     """
 
-    rows: Callable[[str, tuple[Any, ...]], list[Any]]
-    path: Path
+    store: Store
     last: int
     usage: bool = True
     share: float = 1.0
@@ -461,14 +443,10 @@ class History:
         return replace(self, share=share, key=key)
 
     def __iter__(self) -> Iterator[tuple[Ticket, GameResult]]:
-        query, more = _READ, []
-        if self.share < 1:
-            quoted = f'"{self.key}":' if self.key else ""
-            query, more = _READ + _SAMPLED, [round(self.share * 65536), quoted, quoted]
-        query += " ORDER BY seq LIMIT ?"
+        sampled = round(self.share * 65536), f'"{self.key}":'
         after = 0
-        while rows := self.rows(query, (after, self.last, *more, _BATCH)):
-            with decoding(self.path):
+        while rows := self.store._rows(_READ, (after, self.last, *sampled, _BATCH)):
+            with decoding(self.store._path):
                 tickets = _tickets(f"[{','.join([row[1] for row in rows])}]")
                 usage = (
                     _usage(f"[{','.join([row[2] for row in rows])}]")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from ringmaster.storage.entries import (
     PendingRecord,
     clean,
     encode,
-    microseconds,
 )
 
 #: Fields of an EvaluationResult that are in `ResultRow.evaluation`, in their order.
@@ -28,47 +28,22 @@ EVALUATION_FIELDS = ("score_key", "shard", "positions", "facts")
 GAME_COLUMNS = ("winner", "forfeit", "score", "faulty", "plies", "fingerprint", "repeats")
 
 
-class EngineNames:
-    """Names of engines and hosts by their numbers in the store, and the numbers by name."""
-
-    def __init__(self, known: Iterable[tuple[int, str]]) -> None:
-        self.names: dict[int, str] = {}
-        self.numbers: dict[str, int] = {}
-        for number, name in known:
-            self.add(number, name)
-
-    def add(self, number: int, name: str) -> None:
-        self.names[number] = name
-        self.numbers[name] = number
-
-    def forget(self, names: Iterable[str]) -> None:
-        for name in names:
-            del self.names[self.numbers.pop(name)]
-
-
+@dataclass(eq=False)
 class Transaction:
     """Changes that become visible together, when the `with` block ends.
 
-    path       the status file, for messages
-    names      the store's; names that this transaction added are in `new_names`
-    now        returns seconds since the epoch
-    over       whether the block has ended
+    path          the status file, for messages
+    name_numbers  known numbers of names; to be emptied after a rollback
+    now           returns seconds since the epoch
+    over          whether the block has ended
     """
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        path: Path,
-        names: EngineNames,
-        now: Callable[[], float],
-    ) -> None:
-        self._connection = connection
-        self._path = path
-        self._names = names
-        self._now = now
-        self._failure: Exception | None = None
-        self.new_names: list[str] = []
-        self.over = False
+    _connection: sqlite3.Connection
+    _path: Path
+    _name_numbers: dict[str, int]
+    _now: Callable[[], float]
+    over: bool = False
+    _failure: Exception | None = None
 
     def check(self) -> None:
         """Raise the error of an earlier change: half a transaction must not be committed."""
@@ -104,13 +79,12 @@ class Transaction:
 
     def _name_id(self, name: str) -> int:
         """Return the number of an engine's name; results repeat few names."""
-        number = self._names.numbers.get(name)
-        if number is None:
-            number = self._put("names", name, verb="INSERT").lastrowid
+        if name not in self._name_numbers:
+            known = self._execute("SELECT id FROM names WHERE name = ?", (name,)).fetchone()
+            number = known[0] if known else self._put("names", name, verb="INSERT").lastrowid
             assert number is not None
-            self._names.add(number, name)
-            self.new_names.append(name)
-        return number
+            self._name_numbers[name] = number
+        return self._name_numbers[name]
 
     def store_result(self, ticket: Ticket, result: Result) -> int | None:
         """Insert a result and drop its issued job; return its seq.
@@ -166,16 +140,14 @@ class Transaction:
         return seq
 
     def _usage_row(self, used: EngineUsage) -> tuple[Any, ...]:
-        row = rows.UsageRow(
-            name=self._name_id(clean(used.name)),
-            cpu_time=microseconds(used.cpu_time),
-            peak_memory=used.peak_memory,
-            thinking=round(used.thinking, 6),
-            slowest=round(used.slowest, 6),
-            description=self._name_id(clean(used.description)),
-            ponder_cpu_time=microseconds(used.ponder_cpu_time),
-            extra_moves=used.extra_moves,
-        )
+        values = msgspec.structs.asdict(used)
+        for name, value in values.items():
+            if isinstance(value, str):
+                values[name] = self._name_id(clean(value))
+            elif isinstance(value, float):
+                # microseconds: more digits would cost bytes
+                values[name] = round(value, 6)
+        row = rows.UsageRow(**values)
         # few engines ponder or send extra moves, and a null would cost five bytes
         length = 8 if row.extra_moves else 6 if row.ponder_cpu_time is None else 7
         return msgspec.structs.astuple(row)[:length]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ MOST_BYTES: Final = 1 << 30
 _REMAINS: Final = 0.9
 
 
+@dataclass
 class Transcripts:
     """Deletes the oldest transcripts above a limit.
 
@@ -21,12 +23,11 @@ class Transcripts:
     most  bytes of all files
     """
 
-    def __init__(self, folder: Path, warn: Callable[[str], None], most: int = MOST_BYTES) -> None:
-        self._folder = folder
-        self._warn = warn
-        self._most = most
-        self._bytes: int | None = None
-        self._has_deleted = False
+    folder: Path
+    warn: Callable[[str], None]
+    most: int = MOST_BYTES
+    _bytes: int | None = None
+    _has_deleted: bool = False
 
     def add(self, path: str) -> None:
         """Count a game's new transcript, which need not exist; delete the oldest if necessary."""
@@ -35,14 +36,14 @@ class Transcripts:
         else:
             with suppress(OSError):
                 self._bytes += os.stat(path).st_size
-        if self._bytes > self._most:
+        if self._bytes > self.most:
             self._delete_oldest()
 
     def _delete_oldest(self) -> None:
         files = sorted(self._files())
         total = sum(size for _, _, size in files)
         for _, path, size in files[:-1]:
-            if total <= _REMAINS * self._most:
+            if total <= _REMAINS * self.most:
                 break
             with suppress(OSError):
                 os.unlink(path)
@@ -50,15 +51,15 @@ class Transcripts:
         self._bytes = total
         if not self._has_deleted:
             self._has_deleted = True
-            self._warn(
-                f"warning: the transcripts in {self._folder.name} have more than "
-                f"{self._most / 1e9:.2g} GB; the oldest are deleted from now on"
+            self.warn(
+                f"warning: the transcripts in {self.folder.name} have more than "
+                f"{self.most / 1e9:.2g} GB; the oldest are deleted from now on"
             )
 
     def _files(self) -> list[tuple[int, str, int]]:
         """Return (time of the last change, path, size) of each transcript."""
         files = []
-        with suppress(OSError), os.scandir(self._folder) as entries:
+        with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
                 if entry.name.endswith(".log"):
                     status = entry.stat(follow_symlinks=False)

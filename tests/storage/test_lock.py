@@ -18,13 +18,13 @@ import pytest
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
 from ringmaster.storage import lock
-from ringmaster.storage.lock import CompetitionLock, check_idle, is_locked
+from ringmaster.storage.lock import competition_lock, is_locked
 
 HOLD = """
 import subprocess, sys
 from pathlib import Path
-from ringmaster.storage.lock import CompetitionLock
-with CompetitionLock(Path(sys.argv[1])):
+from ringmaster.storage.lock import competition_lock
+with competition_lock(Path(sys.argv[1])):
     engine = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL, close_fds=False)
     print(engine.pid, flush=True)
     sys.stdin.readline()
@@ -54,7 +54,7 @@ def holder(status: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 def take(status: Path) -> None:
-    with CompetitionLock(status):
+    with competition_lock(status):
         pass
 
 
@@ -102,7 +102,7 @@ def test_deleted_file_is_created_and_locked_again(
 
     monkeypatch.setattr(lock, "_try_lock", reset_first)
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
-    with CompetitionLock(status):
+    with competition_lock(status):
         assert is_locked(status)
     if sys.platform == "linux":
         assert len(os.listdir("/proc/self/fd")) == before
@@ -167,7 +167,7 @@ def test_lock_leaves_no_empty_file(tmp_path: Path) -> None:
     status = tmp_path / "t.status"
     take(status)
     assert not status.exists()
-    with CompetitionLock(status):
+    with competition_lock(status):
         status.write_text("results")
     assert status.exists()
 
@@ -175,16 +175,16 @@ def test_lock_leaves_no_empty_file(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks the status file")
 def test_reading_and_closing_the_status_file_does_not_end_its_lock(tmp_path: Path) -> None:
     status = tmp_path / "t.status"
-    with CompetitionLock(status):
+    with competition_lock(status):
         status.read_bytes()
         with pytest.raises(AlreadyRunning):
-            check_idle(status)
+            take(status)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks the status file")
 def test_lock_and_sqlite_do_not_meet(tmp_path: Path) -> None:
     status = tmp_path / "t.status"
-    with CompetitionLock(status):
+    with competition_lock(status):
         for mode in ("WAL", "DELETE"):
             with closing(sqlite3.connect(status, timeout=0)) as connection:
                 connection.execute(f"PRAGMA journal_mode = {mode}")

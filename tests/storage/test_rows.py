@@ -112,7 +112,7 @@ def test_damage_is_told_with_its_rows(path: Path) -> None:
 def _read_all(path: Path) -> None:
     with closing(Store.open_readonly(path)) as store:
         list(store.results())
-        list(store.hosts())
+        store.hosts()
         store.snapshot()
         store.last_run()
         store.read_value("key", dict[str, int])

@@ -364,17 +364,16 @@ def test_lasting_reader_begins_again_until_nothing_is_written_meanwhile(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(path)
-    copy = connect._private_copy
+    private = connect._private
     runs = iter(["first", "second"])
 
-    def disturbed(source: sqlite3.Connection) -> sqlite3.Connection:
-        copied = copy(source)
+    def disturbed() -> sqlite3.Connection:
         for game_id in runs:
             written_by_a_run(path, game_id)
             break
-        return copied
+        return private()
 
-    monkeypatch.setattr(connect, "_private_copy", disturbed)
+    monkeypatch.setattr(connect, "_private", disturbed)
     reader = Store.open_readonly(path, lasting=True)
     assert reader.counts() == (22, 0)
     reader.close()

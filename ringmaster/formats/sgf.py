@@ -1,7 +1,7 @@
 """Read and write game records in SGF (FF[4]), for Go.
 
-sgfmill reads.  It does not write, since it takes six times as long (0.5 ms a game).  Engine
-text is cleaned and quoted, so that every record parses.
+sgfmill reads.  It does not write, since it sorts properties: a record is found in a collected file
+by its head.  Engine text is cleaned and quoted, so that every record parses.
 """
 
 from __future__ import annotations
@@ -128,11 +128,7 @@ def write_sgf(record: GameRecord) -> str:
     comment has the engine's words and the time.  TM and OT describe a clock common to both
     players; BL, WL, OB and OW give the clock after each move.  An invalid vertex ends the
     record, with a comment.
-
-    Raises ValueError for a record of another game than Go.
     """
-    if record.settings.game != "go":
-        raise ValueError(f"SGF records are for Go, not for {record.settings.game}")
     return f"({_root(record)}\n{_moves(record)})\n"
 
 

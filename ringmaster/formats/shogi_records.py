@@ -64,8 +64,6 @@ def write_csa(record: GameRecord) -> str:
     Player 0 is Black.  Times are whole seconds, rounded down; comments have the exact time.
     An illegal move ends the record, with a comment.  The first line comes from version 3 and
     declares UTF-8; readers of version 2.2 take it for a comment.
-
-    Raises ValueError for a record of another game than shogi.
     """
     return "'CSA encoding=UTF-8\n" + _record_of(record, is_csa=True).to_csa()
 
@@ -87,9 +85,6 @@ def write_kif(record: GameRecord) -> str:
 
 def _record_of(record: GameRecord, *, is_csa: bool) -> Record:
     """Return a record in rsshogi's form."""
-    if record.settings.game != "shogi":
-        format = "CSA" if is_csa else "KIF"
-        raise ValueError(f"{format} records are for shogi, not for {record.settings.game}")
     start, moves, fault = START_SFEN, record.moves, ""
     if record.opening.fen is not None:
         try:

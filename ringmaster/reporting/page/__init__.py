@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
@@ -198,19 +199,10 @@ def _source(text: str) -> str:
 def script_json(data: Any) -> str:
     """Return JSON that is inert inside a script element."""
     try:
-        text = msgspec.json.encode(data)
+        text = msgspec.json.encode(data).decode()
     except UnicodeEncodeError:  # a name with half of a surrogate pair
-        text = msgspec.json.encode(_encodable(msgspec.to_builtins(data)))
-    return text.decode().translate(_UNSAFE)
-
-
-def _encodable(data: Any) -> Any:
-    """Return plain data with a question mark for each letter that UTF-8 lacks."""
-    if isinstance(data, str):
-        return data.encode("utf-8", "replace").decode()
-    if isinstance(data, dict):
-        return {_encodable(key): _encodable(value) for key, value in data.items()}
-    return [_encodable(one) for one in data] if isinstance(data, list | tuple) else data
+        text = json.dumps(msgspec.to_builtins(data))
+    return text.translate(_UNSAFE)
 
 
 @cache

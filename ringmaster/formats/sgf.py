@@ -152,7 +152,10 @@ def _root(record: GameRecord) -> str:
         ("RE", one_line(record.score) or "?"),
     )
     head += [f"{name}[{_quoted(text)}]" for name, text in simple if text]
-    return "\n".join([*head, f"C[{_quoted(_root_comment(record))}]"])
+    reason = reason_line(record)
+    result = f"Result: {one_line(record.score)}" + (f" ({reason})" if reason else "")
+    comment = "\n".join([*player_lines(record, _SIDES), result, *note_lines(record)])
+    return "\n".join([*head, f"C[{_quoted(comment)}]"])
 
 
 def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[str, str]]:
@@ -168,13 +171,6 @@ def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[
     else:
         overtime = f"{number(control.increment)} fischer" if control.increment else ""
     return [("TM", number(control.base)), ("OT", overtime)]
-
-
-def _root_comment(record: GameRecord) -> str:
-    comment = player_lines(record, _SIDES)
-    reason = reason_line(record)
-    comment.append(f"Result: {one_line(record.score)}" + (f" ({reason})" if reason else ""))
-    return "\n".join(comment + note_lines(record))
 
 
 def _moves(record: GameRecord) -> str:

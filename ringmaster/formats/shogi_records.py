@@ -289,7 +289,12 @@ def _games(source: Source, *, is_csa: bool) -> Iterator[RecordedGame]:
             source.bad(first + line, f"game {number}: {fault.message}: {quoted}", "bad games")
             continue
         if source.annotated:
-            _annotate(game, record)
+            about = record.metadata
+            game.date = (about.start_date or "").replace("/", "-")
+            game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
+            comment = record.initial_comment or ""
+            game.time_controls = read_time_controls(comment, ("Black", "White"))
+            game.comments = [entry.comment or "" for entry in record.moves]
         yield game
 
 
@@ -346,15 +351,6 @@ def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[Recor
     else:
         game.result, game.is_forfeit = _outcome(record.result, text)
     return game, record
-
-
-def _annotate(game: RecordedGame, record: Record) -> None:
-    """Fill the fields for boards."""
-    about = record.metadata
-    game.date = (about.start_date or "").replace("/", "-")
-    game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
-    game.time_controls = read_time_controls(record.initial_comment or "", ("Black", "White"))
-    game.comments = [entry.comment or "" for entry in record.moves]
 
 
 def _parsed(text: str, *, is_csa: bool) -> Record:

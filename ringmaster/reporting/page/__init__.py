@@ -248,12 +248,9 @@ def _cells(table: Table) -> Iterator[list[tuple[str, bool]]]:
 
 def _game_data(row: GameRow) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(row)
-    data["players"] = [_line(code) for code in row.players]
-    for name in ("id", "result", "why", "opening", "detail"):
-        if data.get(name):
-            data[name] = _line(data[name])
-    data["seconds"] = round(row.seconds, 3)
-    return data
+    clean = {name: _line(text) for name, text in data.items() if isinstance(text, str)}
+    players = [_line(code) for code in row.players]
+    return {**data, **clean, "players": players, "seconds": round(row.seconds, 3)}
 
 
 class IndexRow(msgspec.Struct, frozen=True):

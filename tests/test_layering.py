@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2671,
     "commands": 2499,
-    "competitions": 17264,
+    "competitions": 17236,
     "control": 4077,
     "datasets": 2194,
     "demo": 1388,

@@ -62,7 +62,7 @@ BUDGET = {
     "commands": 2499,
     "competitions": 17236,
     "control": 4077,
-    "datasets": 2194,
+    "datasets": 2174,
     "demo": 1388,
     "engines": 3744,
     "execution": 4156,

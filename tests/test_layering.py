@@ -68,7 +68,7 @@ BUDGET = {
     "execution": 4156,
     "export": 1088,
     "forecast": 800,
-    "formats": 3495,
+    "formats": 3484,
     "games": 2193,
     "model": 2653,
     "parameter_files": 1053,

@@ -29,7 +29,6 @@ from ringmaster.model.time_control import TimeControl, number
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
 _COLOURS: Final = ("B", "W")
 _SIDES: Final = ("Black", "White")
-_WIDTH: Final = 79
 
 #: Bytes of a line: whole collections may stand on one.
 LONGEST_TREE: Final = 1 << 26
@@ -129,7 +128,7 @@ def write_sgf(record: GameRecord) -> str:
     players; BL, WL, OB and OW give the clock after each move.  An invalid vertex ends the
     record, with a comment.
     """
-    return f"({_root(record)}\n{_moves(record)})\n"
+    return "\n".join([f"({_root(record)}", *_moves(record)]) + ")\n"
 
 
 def _root(record: GameRecord) -> str:
@@ -173,30 +172,20 @@ def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[
     return [("TM", number(control.base)), ("OT", overtime)]
 
 
-def _moves(record: GameRecord) -> str:
+def _moves(record: GameRecord) -> Iterator[str]:
+    """Yield the nodes of the moves."""
     size, book = record.settings.board_size, record.opening.moves
-    text: list[str] = []
-    column = 0
     for count, move in enumerate(record.moves, 1):
         try:
             node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]{_time_left(move)}"
-            summary = search_summary(move, record.settings.record_times)
-            comment = "\n".join(filter(None, (lines(move.comment), summary)))
-            if count <= len(book) and move.move == book[count - 1]:
-                comment = "book"
         except ValueError as error:
-            comment = f"Move {count} cannot be shown: {error}"
-            text.append(f"\n;C[{_quoted(comment)}]")
-            break
-        if column and column + len(node) > _WIDTH:
-            text.append("\n")
-            column = 0
-        text.append(node)
-        column += len(node)
-        if comment:
-            text.append(f"C[{_quoted(comment)}]\n")
-            column = 0
-    return "".join(text)
+            yield f";C[{_quoted(f'Move {count} cannot be shown: {error}')}]"
+            return
+        summary = search_summary(move, record.settings.record_times)
+        comment = "\n".join(filter(None, (lines(move.comment), summary)))
+        if count <= len(book) and move.move == book[count - 1]:
+            comment = "book"
+        yield f"{node}C[{_quoted(comment)}]" if comment else node
 
 
 def _time_left(move: MoveRecord) -> str:

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2671,
     "commands": 2499,
-    "competitions": 17236,
+    "competitions": 17224,
     "control": 4077,
     "datasets": 2174,
     "demo": 1388,

@@ -74,7 +74,7 @@ BUDGET = {
     "parameter_files": 1053,
     "play": 3797,
     "positions": 434,
-    "reporting": 2572,
+    "reporting": 2565,
     "results": 1313,
     "scaffold": 2666,
     "server": 598,

@@ -12,7 +12,7 @@ from ringmaster.model.jobs import CheckJob
 from ringmaster.model.report import Report
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.reporting.live import Display
-from ringmaster.reporting.progress import DisplayView, RunningGame
+from ringmaster.reporting.progress import DisplayView
 from ringmaster.run_control import HINT, RunControl
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.store import Store
@@ -157,11 +157,9 @@ class RunLog:
             progress=summary.progress,
             completed_this_run=self.completed,
             limit=limit,
-            running=[
-                RunningGame(job.id, job.who)
-                for job in executor.in_progress()
-                if not isinstance(job, CheckJob)
-            ],
+            running={
+                job.id: job.who for job in executor.in_progress() if not isinstance(job, CheckJob)
+            },
             report=Report(summary.blocks),
             results=list(self.recent),
             warnings=list(self.warnings),

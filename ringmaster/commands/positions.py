@@ -78,5 +78,5 @@ def describe(arguments: argparse.Namespace) -> int:
             check_variant(arguments.variant)
         except ValueError as error:
             raise UsageError(str(error)) from None
-    say(render_report(survey(settings, arguments.game, arguments.variant, complain).report()))
+    say(render_report(survey(settings, arguments.game, arguments.variant, complain)))
     return DONE

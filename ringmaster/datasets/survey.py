@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -153,40 +152,13 @@ def _share(part: float, whole: float) -> str:
 _LISTED = 10
 
 
-@dataclass
-class Survey:
-    """Statistics of some files.
-
-    files   names and formats
-    counts  numbers of omitted games and positions, by reason in words
-    notes   sentences about the reading, and the first bad position of each file
-    """
-
-    overview: Overview
-    files: list[tuple[str, str]] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    in_check: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    def report(self) -> Report:
-        """Return the list of files, and the statistics of all files together."""
-        rows: list[tuple[str, str | int]] = [*self.files[:_LISTED]]
-        if len(self.files) > _LISTED:
-            rows.append((f"and {len(self.files) - _LISTED} more", ""))
-        rows += [(f"left out: {what}", n) for what, n in sorted(self.counts.items())]
-        if self.in_check:
-            rows.append(("in check", self.in_check))
-        files = Table(("file", "format"), tuple(rows), notes=tuple(self.notes[:_LISTED]))
-        return Report((files, *self.overview.report().blocks))
-
-
 def survey(
     settings: PositionSettings,
     game: GameName | None = None,
     variant: str = "standard",
     say: Callable[[str], None] = lambda line: None,
-) -> Survey:
-    """Read files and return their statistics.
+) -> Report:
+    """Read files; return the list of files, and the statistics of all files together.
 
     settings  files, format and points of view; filters are ignored
     game      None to guess the game
@@ -197,19 +169,27 @@ def survey(
     game = game or _game_of(settings.paths)
     sources = [settings.source(path, game, variant) for path in settings.paths]
     formats = [format_of(source, settings.format) for source in sources]
-    names = [(source.path, format.name) for source, format in zip(sources, formats, strict=True)]
-    total = Survey(Overview(game, *povs(formats[0], settings)), names)
+    overview = Overview(game, *povs(formats[0], settings))
+    checks, counts, notes = 0, Counter[str](), list[str]()
     progress = Progress(say)
     for source, format in zip(sources, formats, strict=True):
         for positions, in_check in checked_batches(source, format, settings):
-            total.in_check += int(np.count_nonzero(in_check))
-            total.overview.add(positions)
-            progress.report(f"{source.path}: {total.overview.positions:,} positions read")
-        total.counts += source.counts
-        total.notes += source.notes
+            checks += int(np.count_nonzero(in_check))
+            overview.add(positions)
+            progress.report(f"{source.path}: {overview.positions:,} positions read")
+        counts += source.counts
+        notes += source.notes
         if source.first_bad:
-            total.notes.append(f"the first bad position: {source.first_bad}")
-    return total
+            notes.append(f"the first bad position: {source.first_bad}")
+    names = [(source.path, format.name) for source, format in zip(sources, formats, strict=True)]
+    rows: list[tuple[str, str | int]] = [*names[:_LISTED]]
+    if len(names) > _LISTED:
+        rows.append((f"and {len(names) - _LISTED} more", ""))
+    rows += [(f"left out: {what}", n) for what, n in sorted(counts.items())]
+    if checks:
+        rows.append(("in check", checks))
+    files = Table(("file", "format"), tuple(rows), notes=tuple(notes[:_LISTED]))
+    return Report((files, *overview.report().blocks))
 
 
 def _game_of(paths: Sequence[str]) -> GameName:

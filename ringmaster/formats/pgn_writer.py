@@ -78,20 +78,17 @@ def write_pgn(record: GameRecord) -> str:
     {+0.31/12 0.520s, sd=20, n=1234, [%clk 0:00:09.500]}, with scores from the mover's side.
     Moves of the opening have the comment {book}.  The last comment gives the reason of the
     result.  An illegal move ends the record, with a comment.
-
-    Raises ValueError for a record of another game than chess.
     """
-    if record.settings.game != "chess":
-        raise ValueError(f"PGN records are for chess, not for {record.settings.game}")
     result = record.score if record.score in _RESULTS else "*"
     movetext, plies = _movetext(record)
     closing = _comment(_closing_comment(record, result))
-    tags = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in _tags(record, result, plies))
+    pairs = _tags(record, result, plies)
+    tags = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in pairs if value)
     return f"{tags}\n{_wrapped([*movetext, closing, result])}\n\n"
 
 
 def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, str]]:
-    """Yield the seven tag roster, then the other tags with a value."""
+    """Yield the seven tag roster, then the other tags, some without a value."""
     yield "Event", one_line(record.event) or "?"
     yield "Site", "?"
     is_date = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date)
@@ -111,17 +108,14 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     if eco is not None:
         yield "ECO", eco[1]
         name = eco[2]
-    if name:
-        yield "Opening", name
+    yield "Opening", name
     yield from _time_tags(record)
     yield "Termination", _TERMINATION.get(record.reason, "normal")
     yield "PlyCount", str(plies)
     yield "GameId", one_line(record.game_id) or "?"
     for i, side in enumerate(_SIDES):
-        if record.builds[i]:
-            yield f"{side}Build", record.builds[i]
-        if record.parameters[i]:
-            yield f"{side}Parameters", assignments(record.parameters[i])
+        yield f"{side}Build", record.builds[i]
+        yield f"{side}Parameters", assignments(record.parameters[i])
 
 
 #: Names of variants in other programs; other variants keep their name of UCI_Variant.

@@ -1,7 +1,7 @@
 """Read and write game records in SGF (FF[4]), for Go.
 
-sgfmill reads.  It does not write, since it takes six times as long (0.5 ms a game).  Engine
-text is cleaned and quoted, so that every record parses.
+sgfmill reads.  It does not write, since it sorts properties: a record is found in a collected file
+by its head.  Engine text is cleaned and quoted, so that every record parses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from ringmaster.model.time_control import TimeControl, number
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
 _COLOURS: Final = ("B", "W")
 _SIDES: Final = ("Black", "White")
-_WIDTH: Final = 79
 
 #: Bytes of a line: whole collections may stand on one.
 LONGEST_TREE: Final = 1 << 26
@@ -128,12 +127,8 @@ def write_sgf(record: GameRecord) -> str:
     comment has the engine's words and the time.  TM and OT describe a clock common to both
     players; BL, WL, OB and OW give the clock after each move.  An invalid vertex ends the
     record, with a comment.
-
-    Raises ValueError for a record of another game than Go.
     """
-    if record.settings.game != "go":
-        raise ValueError(f"SGF records are for Go, not for {record.settings.game}")
-    return f"({_root(record)}\n{_moves(record)})\n"
+    return "\n".join([f"({_root(record)}", *_moves(record)]) + ")\n"
 
 
 def _root(record: GameRecord) -> str:
@@ -156,7 +151,10 @@ def _root(record: GameRecord) -> str:
         ("RE", one_line(record.score) or "?"),
     )
     head += [f"{name}[{_quoted(text)}]" for name, text in simple if text]
-    return "\n".join([*head, f"C[{_quoted(_root_comment(record))}]"])
+    reason = reason_line(record)
+    result = f"Result: {one_line(record.score)}" + (f" ({reason})" if reason else "")
+    comment = "\n".join([*player_lines(record, _SIDES), result, *note_lines(record)])
+    return "\n".join([*head, f"C[{_quoted(comment)}]"])
 
 
 def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[str, str]]:
@@ -174,37 +172,20 @@ def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[
     return [("TM", number(control.base)), ("OT", overtime)]
 
 
-def _root_comment(record: GameRecord) -> str:
-    comment = player_lines(record, _SIDES)
-    reason = reason_line(record)
-    comment.append(f"Result: {one_line(record.score)}" + (f" ({reason})" if reason else ""))
-    return "\n".join(comment + note_lines(record))
-
-
-def _moves(record: GameRecord) -> str:
+def _moves(record: GameRecord) -> Iterator[str]:
+    """Yield the nodes of the moves."""
     size, book = record.settings.board_size, record.opening.moves
-    text: list[str] = []
-    column = 0
     for count, move in enumerate(record.moves, 1):
         try:
             node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]{_time_left(move)}"
-            summary = search_summary(move, record.settings.record_times)
-            comment = "\n".join(filter(None, (lines(move.comment), summary)))
-            if count <= len(book) and move.move == book[count - 1]:
-                comment = "book"
         except ValueError as error:
-            comment = f"Move {count} cannot be shown: {error}"
-            text.append(f"\n;C[{_quoted(comment)}]")
-            break
-        if column and column + len(node) > _WIDTH:
-            text.append("\n")
-            column = 0
-        text.append(node)
-        column += len(node)
-        if comment:
-            text.append(f"C[{_quoted(comment)}]\n")
-            column = 0
-    return "".join(text)
+            yield f";C[{_quoted(f'Move {count} cannot be shown: {error}')}]"
+            return
+        summary = search_summary(move, record.settings.record_times)
+        comment = "\n".join(filter(None, (lines(move.comment), summary)))
+        if count <= len(book) and move.move == book[count - 1]:
+            comment = "book"
+        yield f"{node}C[{_quoted(comment)}]" if comment else node
 
 
 def _time_left(move: MoveRecord) -> str:

@@ -64,8 +64,6 @@ def write_csa(record: GameRecord) -> str:
     Player 0 is Black.  Times are whole seconds, rounded down; comments have the exact time.
     An illegal move ends the record, with a comment.  The first line comes from version 3 and
     declares UTF-8; readers of version 2.2 take it for a comment.
-
-    Raises ValueError for a record of another game than shogi.
     """
     return "'CSA encoding=UTF-8\n" + _record_of(record, is_csa=True).to_csa()
 
@@ -87,9 +85,6 @@ def write_kif(record: GameRecord) -> str:
 
 def _record_of(record: GameRecord, *, is_csa: bool) -> Record:
     """Return a record in rsshogi's form."""
-    if record.settings.game != "shogi":
-        format = "CSA" if is_csa else "KIF"
-        raise ValueError(f"{format} records are for shogi, not for {record.settings.game}")
     start, moves, fault = START_SFEN, record.moves, ""
     if record.opening.fen is not None:
         try:
@@ -294,7 +289,12 @@ def _games(source: Source, *, is_csa: bool) -> Iterator[RecordedGame]:
             source.bad(first + line, f"game {number}: {fault.message}: {quoted}", "bad games")
             continue
         if source.annotated:
-            _annotate(game, record)
+            about = record.metadata
+            game.date = (about.start_date or "").replace("/", "-")
+            game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
+            comment = record.initial_comment or ""
+            game.time_controls = read_time_controls(comment, ("Black", "White"))
+            game.comments = [entry.comment or "" for entry in record.moves]
         yield game
 
 
@@ -351,15 +351,6 @@ def _recorded(text: str, number: int, line: int, *, is_csa: bool) -> tuple[Recor
     else:
         game.result, game.is_forfeit = _outcome(record.result, text)
     return game, record
-
-
-def _annotate(game: RecordedGame, record: Record) -> None:
-    """Fill the fields for boards."""
-    about = record.metadata
-    game.date = (about.start_date or "").replace("/", "-")
-    game.opening = about.attributes.get("OPENING") or about.attributes.get("戦型", "")
-    game.time_controls = read_time_controls(record.initial_comment or "", ("Black", "White"))
-    game.comments = [entry.comment or "" for entry in record.moves]
 
 
 def _parsed(text: str, *, is_csa: bool) -> Record:

@@ -12,6 +12,7 @@ import re
 import signal
 import termios
 import threading
+import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -120,18 +121,14 @@ class KeyReader:
     def _take_terminal(self) -> None:
         if self._fd is None or not self._in_foreground():
             return
-        editing = termios.ICANON | termios.ECHO
         with _without_job_control():
             try:
                 mode = termios.tcgetattr(self._fd)
-                if self._saved is None or mode[3] & editing:
+                if self._saved is None or mode[3] & (termios.ICANON | termios.ECHO):
                     # the shell's mode after SIGSTOP and `fg`, our own after a mere SIGCONT
-                    self._saved = termios.tcgetattr(self._fd)
-                mode[3] &= ~editing
-                # at least one byte: an empty read then means a hang-up
-                mode[6][termios.VMIN] = 1
-                mode[6][termios.VTIME] = 0
-                termios.tcsetattr(self._fd, termios.TCSANOW, mode)
+                    self._saved = mode
+                # an empty read then means a hang-up
+                tty.setcbreak(self._fd, termios.TCSANOW)
             except termios.error:
                 self._saved = None
 

@@ -386,9 +386,9 @@ def _description(text: str, columns: int) -> list[Line]:
 
 
 def _running(view: DisplayView, columns: int) -> list[Line]:
-    ids = [sanitise(game.id, 20) for game in view.running]
-    most = max(map(width, ids), default=0)
-    players = (
-        " v ".join(sanitise(code, columns) for code in game.players) for game in view.running
-    )
-    return [Line(f"{pad(id, most)}  {codes}") for id, codes in zip(ids, players, strict=True)]
+    games = [(sanitise(id, 20), players) for id, players in view.running.items()]
+    most = max((width(id) for id, _ in games), default=0)
+    return [
+        Line(f"{pad(id, most)}  {' v '.join(sanitise(code, columns) for code in players)}")
+        for id, players in games
+    ]

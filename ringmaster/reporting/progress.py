@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ringmaster.model.report import Progress, Report
@@ -91,21 +91,13 @@ def format_duration(seconds: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class RunningGame:
-    """A game, or another job, in progress; `players` in move order."""
-
-    id: str
-    players: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class DisplayView:
     """The contents of a display.
 
     started             the start of this run, on the display's clock
     completed_this_run  games, or other units of `progress`, since then
     limit               games of this run, None without a limit
-    running             games in progress, oldest first
+    running             players of games in progress in move order, by id, oldest first
     results             the latest result lines, newest last
     parallel            games at a time
     state               "paused; p to go on", …; "" while games start
@@ -123,7 +115,7 @@ class DisplayView:
     limit: int | None = None
     description: str = ""
     report: Report = field(default_factory=Report)
-    running: Sequence[RunningGame] = ()
+    running: Mapping[str, Sequence[str]] = field(default_factory=dict)
     results: Sequence[str] = ()
     warnings: Sequence[str] = ()
     parallel: int = 1

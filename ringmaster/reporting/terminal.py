@@ -251,18 +251,11 @@ def make_display(
     """
     if quiet:
         return Display(errors)
-    if _is_screen(stream) and environ.get("TERM", "") not in ("", "dumb", "unknown"):
+    if stream.isatty() and environ.get("TERM", "") not in ("", "dumb", "unknown"):
         return TerminalDisplay(
             stream,
             # a line of an engine would spoil the drawing
-            errors=None if _is_screen(errors) else errors,
+            errors=None if errors.isatty() else errors,
             colours=not environ.get("NO_COLOR"),
         )
     return PlainDisplay(stream, errors, log_games=log_games)
-
-
-def _is_screen(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:
-        return False

@@ -32,19 +32,8 @@ Which = Callable[[str], str | None]
 Level = Mapping[str, str | int | list[str]]
 
 
-@dataclass(frozen=True)
-class Weight:
-    """An integer option to tune.
-
-    setter  for GTP, which has no options: the argument or, if it does not begin with "-", the
-            command that sets the value, with {} for the value
-    """
-
-    name: str
-    start: int
-    low: int
-    high: int
-    setter: str = ""
+#: An integer option to tune; `gtp` or `argument` for GTP, which has no options.
+Weight = TunedParameter
 
 
 @dataclass(frozen=True)
@@ -120,7 +109,7 @@ _KNOWN: dict[GameName, tuple[Engine, ...]] = {
             "gnugo",
             ("gnugo", "--mode=gtp", "--chinese-rules", "--capture-all-dead"),
             levels=tuple({"arguments": [f"--level={level}"]} for level in (8, 5, 2, 1)),
-            weights=(Weight("level", 3, 0, 10, "--level={}"),),
+            weights=(Weight("level", 3, 0, 10, argument="--level=%s"),),
         ),
     ),
 }
@@ -149,8 +138,8 @@ _FALLBACK: dict[GameName, Engine] = {
     "go": replace(
         _demo(
             "go",
-            Weight("capture", 30, -100, 200, "ringmaster-param Capture {}"),
-            Weight("liberties", 4, -50, 50, "ringmaster-param Liberties {}"),
+            Weight("capture", 30, -100, 200, gtp="ringmaster-param Capture %s"),
+            Weight("liberties", 4, -50, 50, gtp="ringmaster-param Liberties %s"),
         ),
         levels=({}, *_NOISES),
     ),
@@ -241,7 +230,7 @@ def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, s
         if isinstance(weight, str):
             left_out.setdefault(weight, []).append(printable(option.name))
             continue
-        if (weight.low, weight.high) != (option.minimum, option.maximum):
+        if (weight.minimum, weight.maximum) != (option.minimum, option.maximum):
             narrowed.append(f"{printable(option.name)} ({option.minimum} to {option.maximum})")
         weights.append(weight)
     if not weights:
@@ -265,8 +254,7 @@ def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, s
     if narrowed:
         lines.append(f"Narrower than the engine's own range: {'; '.join(narrowed)}.")
     lines += [f"Left out ({why}): {', '.join(names)}." for why, names in left_out.items()]
-    parameters = [TunedParameter(one.name, one.start, one.low, one.high) for one in weights]
-    lines += [f"{line}." for line in scale_advice(parameters)]
+    lines += [f"{line}." for line in scale_advice(weights)]
     return made, "\n".join(lines)
 
 

@@ -57,15 +57,17 @@ def _make_candidate(engine: Engine) -> Code:
     words = list(engine.words)
     commands: list[str | Code] = []
     for weight in engine.weights:
-        setter = Code('f"' + weight.setter.format("{" + weight.name + "}") + '"')
-        (words if weight.setter.startswith("-") else commands).append(setter)
+        template = weight.argument or weight.gtp or "%s"
+        setter = Code('f"' + template % f"{{{weight.code}}}" + '"')
+        (words if weight.argument else commands).append(setter)
     arguments = {"startup_gtp_commands": commands} if commands else {}
-    names = ", ".join(weight.name for weight in engine.weights)
+    names = ", ".join(weight.code for weight in engine.weights)
     return Code(f"lambda {names}: {literal(Call('Player', (words,), arguments), room=60)}")
 
 
 def _start_values(weight: Weight) -> dict[str, Any]:
-    return {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True}
+    bounds = {"min": weight.minimum, "max": weight.maximum}
+    return {"start": weight.start, **bounds, "integer": True}
 
 
 def _tune(
@@ -93,8 +95,8 @@ def _tune(
         parameters = []
         for weight in tuned.weights:
             # candidates' codes of parameters have no spaces
-            code = identifier(weight.name, ()) if has_opponent else weight.name
-            option = {} if code == weight.name else {"option": weight.name}
+            code = identifier(weight.code, ()) if has_opponent else weight.code
+            option = {} if code == weight.code else {"option": weight.code}
             parameters.append(Call("Parameter", (code,), {**option, **arguments(weight)}))
         draft.settings |= {"parameters": parameters, **settings}
         return draft
@@ -160,7 +162,7 @@ SKELETONS: dict[str, tuple[str, Build]] = {
             "The parameters to tune.  `split` is the number of values; a scale turns them into "
             "the engine's: LINEAR(low, high), LOG(low, high), EXPLICIT([…]).",
             lambda weight: {
-                "scale": Call("LINEAR", (weight.low, weight.high), {"integer": True}),
+                "scale": Call("LINEAR", (weight.minimum, weight.maximum), {"integer": True}),
                 "split": 5,
             },
         ),
@@ -178,10 +180,10 @@ SKELETONS: dict[str, tuple[str, Build]] = {
             },
             "The parameters to tune.  `transform` turns a tuned number into an integer of the "
             "engine.",
-            lambda weight: {
-                "initial_mean": weight.start,
-                "initial_variance": ((weight.high - weight.low) // 4) ** 2,
-                "transform": Code(f"lambda x: max({weight.low}, min({weight.high}, round(x)))"),
+            lambda p: {
+                "initial_mean": p.start,
+                "initial_variance": ((p.maximum - p.minimum) // 4) ** 2,
+                "transform": Code(f"lambda x: max({p.minimum}, min({p.maximum}, round(x)))"),
             },
         ),
     ),
@@ -191,7 +193,7 @@ SKELETONS: dict[str, tuple[str, Build]] = {
             {"number_of_games": 10000, "verify": _VERIFY},
             'The parameters to tune; integer=True for whole numbers, scale="log" for times and '
             "rates.",
-            lambda weight: {"min": weight.low, "max": weight.high, "integer": True},
+            lambda p: {"min": p.minimum, "max": p.maximum, "integer": True},
         ),
     ),
     "spsa": (

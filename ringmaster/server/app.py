@@ -35,7 +35,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ringmaster.control import safe_bounds
 from ringmaster.errors import RingmasterError, UsageError
 from ringmaster.reporting.page import render_index, render_page
-from ringmaster.server.watched import Watched, changed
+from ringmaster.server.watched import Watched
 from ringmaster.storage.paths import OutputPaths
 
 #: Seconds between two looks at the files.
@@ -72,7 +72,6 @@ class Hub:
         #: Set and replaced at each change of the parts, and at the end.
         self._news = asyncio.Event()
         self._ended = False
-        self._seen: dict[str, str] = {}
         self._stamp: object = None
         self._live_stamp: object = None
 
@@ -127,7 +126,7 @@ class Hub:
             boards = await self.call(self.watched.games_in_progress)
             fresh["live"] = [msgspec.to_builtins(board) for board in boards]
         self._stamp, self._live_stamp = stamp, live_stamp
-        fresh = changed(fresh, self._seen)
+        fresh = {k: part for k, part in fresh.items() if self._parts.get(k) != part}
         if fresh:
             self._parts |= fresh
             self._tell()

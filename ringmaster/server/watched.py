@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from pathlib import Path
@@ -176,17 +175,6 @@ class Watched:
             return None if record is None else board_game(game, record)
 
         return retry_read(read)
-
-
-def changed(parts: dict[str, Any], seen: dict[str, str]) -> dict[str, Any]:
-    """Return the parts that differ from those seen, and note them in `seen`."""
-    fresh = {}
-    for key, value in parts.items():
-        digest = hashlib.sha256(msgspec.json.encode(value)).hexdigest()
-        if seen.get(key) != digest:
-            seen[key] = digest
-            fresh[key] = value
-    return fresh
 
 
 def _stamp(path: Path) -> object:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import chess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.competitions.tournaments.scheduling import Turns
+from ringmaster.competitions.tally import FaultWatch
+from ringmaster.competitions.tournaments.scheduling import Holds, Turns
 from ringmaster.model.jobs import GameJob
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci
 from tests.requirements import package
@@ -197,10 +198,22 @@ def test_a_variant_has_no_meaning_in_go() -> None:
         )
 
 
-def plain(issued: list[int], limits: list[int]) -> int | None:
+class Games:
+    """A matchup and its tally: the number of the next game, and a limit."""
+
+    id = ""
+
+    def __init__(self, issued: int, limit: int) -> None:
+        self.tally, self.next, self.limit = self, issued, limit
+
+    def wants_more(self) -> bool:
+        return self.next < self.limit
+
+
+def plain(matchups: list[Games]) -> Games | None:
     """Return the next matchup by looking at all."""
-    wanting = [i for i, limit in enumerate(limits) if issued[i] < limit]
-    return min(wanting, key=issued.__getitem__) if wanting else None
+    wanting = [matchup for matchup in matchups if matchup.wants_more()]
+    return min(wanting, key=lambda matchup: matchup.next) if wanting else None
 
 
 @given(
@@ -210,20 +223,19 @@ def plain(issued: list[int], limits: list[int]) -> int | None:
 def test_matchup_with_the_fewest_issued_games_is_first(
     matchups: list[tuple[int, int]], steps: list[tuple[int, int]]
 ) -> None:
-    issued = [begun for begun, _ in matchups]
-    limits = [limit for _, limit in matchups]
-    turns = Turns(range(len(matchups)), issued.__getitem__, lambda i: issued[i] < limits[i])
+    every = [Games(issued, limit) for issued, limit in matchups]
+    turns: Any = Turns(cast(Any, every), Holds(FaultWatch()))
     for other, more in steps:
         first_matchup = turns.first()
-        assert first_matchup == plain(issued, limits)
-        assert turns.first() == first_matchup
+        assert first_matchup is plain(every)
+        assert turns.first() is first_matchup
         if first_matchup is not None:
-            issued[first_matchup] += 1
-        if other < len(matchups):
+            first_matchup.next += 1
+        if other < len(every):
             # games of an earlier run are registered, or a test ends it
-            issued[other] += more
-            limits[other] -= more == 3
+            every[other].next += more
+            every[other].limit -= more == 3
     while (first_matchup := turns.first()) is not None:
-        assert first_matchup == plain(issued, limits)
-        issued[first_matchup] += 1
-    assert plain(issued, limits) is None
+        assert first_matchup is plain(every)
+        first_matchup.next += 1
+    assert plain(every) is None

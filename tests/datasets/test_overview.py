@@ -107,12 +107,16 @@ def test_a_survey_guesses_game_and_format(
     epd.write_text(f'{W[:-5]} c9 "1-0"; ce 30;\n{B[:-5]} c9 "0-1"; ce 90;\n')
     start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
     sfen.write_text(f"# made by hand\n{start} b - 1 [1.0] 30\n{start} w - 2 [0.0] -30\n")
-    statistics = survey(PositionSettings((str(epd),)))
-    assert statistics.files == [(str(epd), "epd")]
-    assert "won by White" in render_report(statistics.report())
-    statistics = survey(PositionSettings((str(sfen),)))
-    assert statistics.files == [(str(sfen), "sfen")]
-    assert statistics.overview.positions == 2
+    files, balance, *_ = survey(PositionSettings((str(epd),))).blocks
+    assert isinstance(files, Table)
+    assert isinstance(balance, Table)
+    assert files.rows == ((str(epd), "epd"),)
+    assert "won by White" in [row[0] for row in balance.rows]
+    files, balance, *_ = survey(PositionSettings((str(sfen),))).blocks
+    assert isinstance(files, Table)
+    assert isinstance(balance, Table)
+    assert files.rows == ((str(sfen), "sfen"),)
+    assert balance.rows[0] == ("positions", 2, "")
     with pytest.raises(UsageError, match="of more than one game"):
         survey(PositionSettings((str(epd), str(sfen))))
 
@@ -124,10 +128,10 @@ def test_a_survey_tells_of_progress_and_of_another_encoding(
     path = tmp_path / "a.pgn"
     path.write_bytes('[Event "Lüneburg"]\n\n1. e4 e5 1-0\n'.encode("latin-1"))
     lines: list[str] = []
-    statistics = survey(PositionSettings((str(path),)), say=lines.append)
+    files = survey(PositionSettings((str(path),)), say=lines.append).blocks[0]
     assert lines == [f"{path}: 2 positions read, 0 s so far"]
-    assert statistics.notes == [f"{path}:1 is not UTF-8; it is read as ISO 8859-1"]
-    assert "is not UTF-8" in render_report(statistics.report())
+    assert isinstance(files, Table)
+    assert files.notes == (f"{path}:1 is not UTF-8; it is read as ISO 8859-1",)
 
 
 def test_scores_in_pawns_give_a_warning() -> None:

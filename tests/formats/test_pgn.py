@@ -363,11 +363,6 @@ def test_comments_omit_times_on_request() -> None:
     assert comments(text) == ["+0.31/12", "Black mates"]
 
 
-def test_a_record_of_another_game_is_refused() -> None:
-    with pytest.raises(ValueError, match="PGN records are for chess, not for go"):
-        write_pgn(record(settings=GameSettings("go")))
-
-
 @given(*[anything | hostile] * 6)
 @settings(deadline=None)
 def test_no_text_breaks_a_record(

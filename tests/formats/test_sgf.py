@@ -204,11 +204,6 @@ def test_an_invalid_vertex_ends_the_record_with_a_comment() -> None:
     assert nodes[2].get("C") == "Move 2 cannot be shown: 'Z]9' is not a vertex such as D4"
 
 
-def test_a_record_of_another_game_is_refused() -> None:
-    with pytest.raises(ValueError, match="SGF records are for Go, not for chess"):
-        write_sgf(record(settings=GameSettings("chess")))
-
-
 @given(*[anything | hostile] * 7)
 @settings(deadline=None)
 def test_no_text_breaks_a_record(

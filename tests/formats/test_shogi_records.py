@@ -12,7 +12,7 @@ from rsshogi.record import Record
 
 from ringmaster.formats.shogi_records import write_csa, write_kif
 from ringmaster.games.sfen import START_SFEN
-from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.jobs import Opening
 from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
 from tests.formats.shogi_records import (
@@ -114,12 +114,6 @@ def test_an_invalid_opening_is_shown_in_a_comment(format: Format) -> None:
     text = format.write(make_record([], fen="nonsense"))
     assert f"\n{format.comment}The opening cannot be shown: an SFEN has 4 fields" in text
     assert format.read(text).init_position_sfen == START_SFEN
-
-
-@in_both_formats
-def test_another_game_is_refused(format: Format) -> None:
-    with pytest.raises(ValueError, match=f"{format.name} records are for shogi, not for chess"):
-        format.write(make_record([], settings=GameSettings(game="chess")))
 
 
 # CSA

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ringmaster.model.report import LEFT, RIGHT, Progress, Report, Table, Text
 from ringmaster.reporting.layout import Line, compose
-from ringmaster.reporting.progress import DisplayView, RateEstimate, RunningGame
+from ringmaster.reporting.progress import DisplayView, RateEstimate
 from ringmaster.reporting.text import width
 
 TABLE = Table(
@@ -27,7 +27,7 @@ VIEW = DisplayView(
     started=100.0,
     completed_this_run=500,
     report=Report((TABLE,)),
-    running=[RunningGame(f"0_{i:03d}", ("a", "b")) for i in range(4)],
+    running={f"0_{i:03d}": ("a", "b") for i in range(4)},
     results=[f"result {i}" for i in range(30)],
     warnings=["a warning"],
     parallel=4,
@@ -70,13 +70,13 @@ def test_a_screen_of_24_rows_has_the_answer_then_three_results_and_games_in_prog
 
 
 def test_a_long_list_of_results_leaves_room_for_the_description() -> None:
-    view = dataclasses.replace(VIEW, report=Report(), running=VIEW.running[:1], warnings=[])
+    view = dataclasses.replace(VIEW, report=Report(), running={"0_000": ("a", "b")}, warnings=[])
     assert "What it is for." in texts(view, rows=24)
 
 
 @pytest.mark.parametrize("rows", [24, 30, 40])
 def test_results_fill_the_screen_below_a_short_report(rows: int) -> None:
-    view = dataclasses.replace(VIEW, running=VIEW.running[:1], warnings=[])
+    view = dataclasses.replace(VIEW, running={"0_000": ("a", "b")}, warnings=[])
     lines = texts(view, rows=rows)
     shown = sum(line.startswith("result") for line in lines)
     assert shown > 1
@@ -231,7 +231,7 @@ def test_any_report_fits_any_screen_with_the_keys_below(
     view = dataclasses.replace(
         VIEW,
         report=report,
-        running=[RunningGame("0_000", ("a", "技" * 90))] * running,
+        running={f"0_{i:03d}": ("a", "技" * 90) for i in range(running)},
         results=[f"!{i}" for i in range(results)],
         warnings=["w" * 200] * warnings,
         verdict=verdict,
@@ -248,11 +248,10 @@ def test_any_report_fits_any_screen_with_the_keys_below(
 
 
 def test_the_last_line_of_games_in_progress_counts_hidden_games() -> None:
-    view = dataclasses.replace(
-        VIEW, results=[], report=Report(), description="", running=[RunningGame("g", ("a",))] * 50
-    )
+    games = {f"game {i:02d}": ("a",) for i in range(50)}
+    view = dataclasses.replace(VIEW, results=[], report=Report(), description="", running=games)
     lines = texts(view, rows=24)
-    shown = lines.count("g  a")
+    shown = sum(line.endswith("  a") for line in lines)
     assert f"… and {50 - shown} more" in lines
 
 
@@ -273,7 +272,7 @@ def test_hostile_lines_are_harmless() -> None:
         started=0.0,
         description=evil,
         report=Report((Text((evil,)),)),
-        running=[RunningGame(evil, (evil, evil))],
+        running={evil: (evil, evil)},
         results=[evil],
         warnings=[evil],
         hint=evil,

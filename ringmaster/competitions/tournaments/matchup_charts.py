@@ -55,7 +55,7 @@ class MatchupCourses:
         self._infos = {info.id: info for info in infos}
         self._names = unique_names({id: info.name for id, info in self._infos.items()})
         drawn = self._infos.values() if len(self._infos) <= MOST_COURSES else ()
-        self._courses = {info.id: Course(info.players) for info in drawn}
+        self._courses = {info.id: Course(info.tally) for info in drawn}
 
     def record_result(
         self, id: str, first_mover: str, pair: int | None, result: GameResult
@@ -166,14 +166,12 @@ class MatchupCourses:
 
 
 class Course:
-    """Tallies at equally spaced numbers of games; the spacing is a power of two."""
+    """Tallies at equally spaced numbers of games, up to the last one."""
 
-    def __init__(self, players: tuple[str, str]) -> None:
-        self.tally = Tally(players)
+    def __init__(self, last: Tally) -> None:
+        self.tally = Tally(last.players)
         self._games = 0
-        self._stride = 1
-        #: Number of games of the next point.
-        self._next = 1
+        self._stride = max(1, math.ceil(last.completed / MOST_POINTS))
         self._points: list[Tally] = []
 
     def record_result(self, result: GameResult, first_mover: str, pair: int | None) -> None:
@@ -181,12 +179,8 @@ class Course:
         # this runs for every game
         self.tally.record_result(result, self.tally.players.index(first_mover), pair)
         self._games += 1
-        if self._games == self._next:
+        if self._games % self._stride == 0:
             self._points.append(added_up(self.tally.players, [self.tally]))
-            if len(self._points) > MOST_POINTS:
-                self._stride *= 2
-                self._points = self._points[1::2]
-            self._next += self._stride - self._next % self._stride
 
     def points(self) -> list[Tally]:
         """Return the recorded points, the present one last."""

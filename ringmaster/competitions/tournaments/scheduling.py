@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -20,8 +20,6 @@ from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Identifier, ListOf, Setting, SettingPath
-
-T = TypeVar("T")
 
 WITHDRAWN_SETTING = Setting(
     "withdrawn",
@@ -47,33 +45,27 @@ def strangers(
     ]
 
 
-class Turns(Generic[T]):
+class Turns:
     """A queue of matchups, the one with the fewest issued games first (Gomill).
 
     Ties keep the given order.  The cost of a game does not depend on the number of matchups.
-
-    issued  returns a matchup's number of issued games, which never decreases
-    wants   returns whether a matchup wants more games; False is final
+    A matchup that wants no more games, or waits, leaves the queue.
     """
 
-    def __init__(
-        self, matchups: Iterable[T], issued: Callable[[T], int], wants: Callable[[T], bool]
-    ) -> None:
-        self._issued = issued
-        self._wants = wants
+    def __init__(self, matchups: Iterable[Matchup], holds: Holds) -> None:
+        self._holds = holds
         # outdated numbers are corrected at the top of the heap
-        self._heap = [(issued(matchup), place, matchup) for place, matchup in enumerate(matchups)]
+        self._heap = [(m.tally.next, place, m) for place, m in enumerate(matchups)]
         heapq.heapify(self._heap)
 
-    def first(self) -> T | None:
+    def first(self) -> Matchup | None:
         """Return the matchup of the next game, None when none wants more."""
         while self._heap:
             number, place, matchup = self._heap[0]
-            issued = self._issued(matchup)
-            if not self._wants(matchup):
+            if matchup.id in self._holds or not matchup.wants_more():
                 heapq.heappop(self._heap)
-            elif issued != number:
-                heapq.heapreplace(self._heap, (issued, place, matchup))
+            elif matchup.tally.next != number:
+                heapq.heapreplace(self._heap, (matchup.tally.next, place, matchup))
             else:
                 return matchup
         return None

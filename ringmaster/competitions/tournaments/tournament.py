@@ -86,7 +86,7 @@ class Tournament(Competition):
         #: Players that stopped playing, including those removed from the rosters.
         self._withdrawn = list(dict.fromkeys(values["withdrawn"]))
         #: None before the first game, and after a change of matchups or state.
-        self._turns: Turns[Matchup] | None = None
+        self._turns: Turns | None = None
 
     # construction of matchups
 
@@ -203,11 +203,7 @@ class Tournament(Competition):
             for matchup in self.matchups.values():
                 # not in `restore`: later results were judged by an earlier test
                 matchup.tally.trial = matchup.present_sprt_progress()
-            self._turns = Turns(
-                self.matchups.values(),
-                lambda matchup: matchup.tally.next,
-                lambda matchup: matchup.id not in self._holds and matchup.wants_more(),
-            )
+            self._turns = Turns(self.matchups.values(), self._holds)
         following = self._turns.first()
         if following is None:
             return None

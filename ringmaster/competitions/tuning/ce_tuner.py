@@ -385,39 +385,57 @@ class CeTuner(GomillTune):
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         played = ((ticket, result) for ticket, result in history if result.outcome != "void")
-        generations = [
-            self._played_generation(number, results)
-            for number, results in groupby(played, key=lambda game: game[0]["g"])
-        ]
-        if not generations:
-            return []
-        return self._charts_of(thinned(generations, MOST_GENERATIONS))
-
-    def _played_generation(
-        self, number: int, results: Iterable[tuple[Ticket, GameResult]]
-    ) -> PlayedGeneration:
-        samples: dict[int, Sequence[float]] = {}
-        games: Counter[int] = Counter()
-        points: defaultdict[int, float] = defaultdict(float)
-        for ticket, result in results:
-            candidate = ticket["c"]
-            samples[candidate] = ticket["p"]
-            games[candidate] += 1
-            points[candidate] += result.points(ticket["s"])
-        known = sorted(samples)
-        elite = [known[i] for i in ranked([points[c] for c in known])[: self.elite]]
-        if number == self._state.generation:
-            # the elite of a generation in progress is not known
-            elite = []
-        return PlayedGeneration(
-            number,
-            games.total(),
-            sum(points.values()),
-            sum(games[c] for c in elite),
-            sum(points[c] for c in elite),
-            [samples[c] for c in elite[:MOST_DOTS]],
-            self._drawn_from(number, {c: samples[c] for c in known[:_USED]}),
-        )
+        distributions: list[tuple[float, Distribution]] = []
+        dots: list[tuple[float, Sequence[float]]] = []
+        rates: list[tuple[float, float, int]] = []
+        elite_rates: list[tuple[float, float]] = []
+        for generation, results in groupby(played, key=lambda game: game[0]["g"]):
+            samples: dict[int, Sequence[float]] = {}
+            games: Counter[int] = Counter()
+            points: defaultdict[int, float] = defaultdict(float)
+            for ticket, result in results:
+                candidate = ticket["c"]
+                samples[candidate] = ticket["p"]
+                games[candidate] += 1
+                points[candidate] += result.points(ticket["s"])
+            x, is_rated = float(generation), games.total() >= FEWEST_OF_RATE
+            if is_rated:
+                rates.append((x, sum(points.values()), games.total()))
+            if generation == self._state.generation:
+                # the elite of a generation in progress is not known
+                continue
+            known = sorted(samples)
+            distribution = self._drawn_from(generation, {c: samples[c] for c in known[:_USED]})
+            if distribution is not None:
+                distributions.append((x, distribution))
+            elite = [known[i] for i in ranked([points[c] for c in known])[: self.elite]]
+            dots += [(x, samples[c]) for c in elite[:MOST_DOTS]]
+            if is_rated:
+                won, number_of_games = sum(points[c] for c in elite), sum(games[c] for c in elite)
+                elite_rates.append((x, 100 * won / number_of_games))
+        groups = []
+        if distributions:
+            distributions = thinned(distributions, MOST_GENERATIONS)
+            distributions.append((float(self._state.generation), self.distribution))
+            dots = thinned(dots, MOST_DOTS * MOST_GENERATIONS)
+            charts = tuple(
+                self._parameter_chart(i, distributions, dots) for i in range(len(self.parameters))
+            )
+            text = (
+                "The distribution that each generation's candidates are drawn from: its mean, and "
+                "the band that has 95 % of them. Dots are the best of the elite."
+            )
+            groups.append(ChartGroup("Distribution by generation", charts, text, "distribution"))
+        if rates:
+            text = (
+                "Points of all candidates with 95 % intervals. Those of the elite are too high: "
+                "these games chose it."
+            )
+            chart = _scores_chart(
+                thinned(rates, MOST_GENERATIONS), thinned(elite_rates, MOST_GENERATIONS)
+            )
+            groups.append(ChartGroup("Score by generation", (chart,), text, "generations"))
+        return groups
 
     def _drawn_from(
         self, generation: int, samples: Mapping[int, Sequence[float]]
@@ -440,45 +458,17 @@ class CeTuner(GomillTune):
             variances.append(deviation * deviation)
         return Distribution(tuple(means), tuple(variances))
 
-    def _charts_of(self, generations: Sequence[PlayedGeneration]) -> list[ChartGroup]:
-        distributions = [
-            (g.number, g.distribution)
-            for g in generations
-            if g.distribution is not None and g.number < self._state.generation
-        ]
-        distributions.append((self._state.generation, self.distribution))
-        groups = []
-        if len(distributions) > 1:
-            elite = [(float(g.number), sample) for g in generations for sample in g.elite]
-            charts = tuple(
-                self._parameter_chart(i, distributions, elite) for i in range(len(self.parameters))
-            )
-            text = (
-                "The distribution that each generation's candidates are drawn from: its mean, and "
-                "the band that has 95 % of them. Dots are the best of the elite."
-            )
-            groups.append(ChartGroup("Distribution by generation", charts, text, "distribution"))
-        rated = [g for g in generations if g.games >= FEWEST_OF_RATE]
-        if rated:
-            text = (
-                "Points of all candidates with 95 % intervals. Those of the elite are too high: "
-                "these games chose it."
-            )
-            charts = (_scores_chart(rated),)
-            groups.append(ChartGroup("Score by generation", charts, text, "generations"))
-        return groups
-
     def _parameter_chart(
         self,
         i: int,
-        distributions: Sequence[tuple[int, Distribution]],
+        distributions: Sequence[tuple[float, Distribution]],
         elite: Sequence[tuple[float, Sequence[float]]],
     ) -> Chart:
         centres, band = [], []
         for generation, distribution in distributions:
             mean, spread = distribution.means[i], Z95 * math.sqrt(distribution.variances[i])
-            centres.append((float(generation), mean))
-            band.append((float(generation), mean - spread, mean + spread))
+            centres.append((generation, mean))
+            band.append((generation, mean - spread, mean + spread))
         pieces = (
             Band("95 % of the candidates", tuple(band)),
             Series("elite", tuple((x, sample[i]) for x, sample in elite), "good", joined=False),
@@ -504,33 +494,15 @@ MOST_GENERATIONS, MOST_DOTS = 100, 4
 _USED = 20
 
 
-class PlayedGeneration(msgspec.Struct):
-    """Results of a generation's candidates and of its elite, and values of the elite.
-
-    distribution  None if it is not known
-    """
-
-    number: int
-    games: int
-    points: float
-    elite_games: int
-    elite_points: float
-    elite: list[Sequence[float]]
-    distribution: Distribution | None
-
-
-def _scores_chart(generations: Sequence[PlayedGeneration]) -> Chart:
-    marks = [measured(float(g.number), g.points, g.games) for g in generations]
-    elite = [
-        (float(g.number), 100 * g.elite_points / g.elite_games)
-        for g in generations
-        if g.elite_games
-    ]
-    last = generations[-1]
-    note = f"generation {last.number}: {rate_text(last.points, last.games)}"
+def _scores_chart(
+    rates: Sequence[tuple[float, float, int]], elite: Sequence[tuple[float, float]]
+) -> Chart:
+    """Return a chart of points and games by generation, and of the elite's points in percent."""
+    generation, points, games = rates[-1]
+    note = f"generation {generation:.0f}: {rate_text(points, games)}"
     pieces = (
         Level("even", 50.0),
         Series("elite", tuple(elite), "good", joined=False),
-        Whiskers("all candidates (95 %)", tuple(marks)),
+        Whiskers("all candidates (95 %)", tuple(measured(*rate) for rate in rates)),
     )
     return Chart("Points", pieces, "generation", "points, %", note, (0.0, 100.0))

@@ -12,6 +12,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterator
+from tempfile import NamedTemporaryFile
 from typing import Final
 
 import numpy as np
@@ -83,40 +84,35 @@ class Walks:
 class Polyglot:
     """A Polyglot book: big-endian entries of 16 bytes, sorted by key."""
 
-    _ENTRY: Final = np.dtype([("key", ">u8"), ("move", ">u2"), ("weight", ">u2"), ("learn", ">u4")])
-
     def __init__(self, source: Source) -> None:
         """Read a book.  Raises DataFileError."""
+        import chess.polyglot
+
         data = b"".join(source.pieces())
         if not data:
             raise source.error(None, "there is no opening in this file")
         fault = "this is not a Polyglot book: "
-        if len(data) % self._ENTRY.itemsize:
+        if len(data) % 16:
             raise source.error(None, f"{fault}its {len(data)} bytes are not entries of 16")
-        self._entries = np.frombuffer(data, dtype=self._ENTRY)
-        self._keys = self._entries["key"].astype(np.uint64)
-        descents = np.flatnonzero(self._keys[1:] < self._keys[:-1])
+        keys = np.frombuffer(data, dtype=">u8")[::2]
+        descents = np.flatnonzero(keys[1:] < keys[:-1])
         if len(descents):
             raise source.error(None, f"{fault}entry {int(descents[0]) + 2} is out of order")
+        # the reader maps a file that is not compressed
+        with NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            self._entries = chess.polyglot.open_reader(file.name)
 
     def choices(self, game: Game) -> Iterator[tuple[str, int]]:
         """Yield the moves of a position with their weights."""
-        import chess.polyglot
+        import chess
 
         board = chess.Board()
         for played in game.moves:
             board.push_uci(played)
-        key = np.uint64(chess.polyglot.zobrist_hash(board))
-        first, last = (int(self._keys.searchsorted(key, side)) for side in ("left", "right"))
-        for entry in self._entries[first:last]:
-            raw = int(entry["move"])
-            promotion = raw >> 12 & 7
-            move = chess.Move(raw >> 6 & 63, raw & 63, promotion + 1 if promotion else None)
-            try:
-                # castling is the king's capture of its rook
-                yield board.parse_uci(move.uci()).uci(), int(entry["weight"])
-            except ValueError:
-                continue
+        for entry in self._entries.find_all(board):
+            yield entry.move.uci(), entry.weight
 
 
 class Yaneuraou:

@@ -319,11 +319,6 @@ def _shogi(name: str, data: bytes) -> Spans:
     return itertools.pairwise(itertools.chain(starts, [len(data)]))
 
 
-def _sgf(data: bytes) -> Spans:
-    """Yield the game trees of a collection."""
-    return _filled(data, sgf_ends(data), b" \t\n")
-
-
 def _plain(data: bytes) -> Spans:
     """Yield blocks of lines."""
     ends = [match.end() for match in re.finditer(rb"^e[ \t]*(?:\n|\Z)", data, re.MULTILINE)]
@@ -344,7 +339,7 @@ def _records(size: int, data: bytes) -> Spans:
 
 _SPLITTERS: Final[dict[str, Callable[[bytes], Spans]]] = {
     "pgn": _pgn,
-    "sgf": _sgf,
+    "sgf": lambda data: _filled(data, sgf_ends(data), b" \t\n"),
     "csa": partial(_shogi, "csa"),
     "kif": partial(_shogi, "kif"),
     "plain": _plain,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
@@ -198,19 +199,10 @@ def _source(text: str) -> str:
 def script_json(data: Any) -> str:
     """Return JSON that is inert inside a script element."""
     try:
-        text = msgspec.json.encode(data)
+        text = msgspec.json.encode(data).decode()
     except UnicodeEncodeError:  # a name with half of a surrogate pair
-        text = msgspec.json.encode(_encodable(msgspec.to_builtins(data)))
-    return text.decode().translate(_UNSAFE)
-
-
-def _encodable(data: Any) -> Any:
-    """Return plain data with a question mark for each letter that UTF-8 lacks."""
-    if isinstance(data, str):
-        return data.encode("utf-8", "replace").decode()
-    if isinstance(data, dict):
-        return {_encodable(key): _encodable(value) for key, value in data.items()}
-    return [_encodable(one) for one in data] if isinstance(data, list | tuple) else data
+        text = json.dumps(msgspec.to_builtins(data))
+    return text.translate(_UNSAFE)
 
 
 @cache
@@ -256,12 +248,9 @@ def _cells(table: Table) -> Iterator[list[tuple[str, bool]]]:
 
 def _game_data(row: GameRow) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(row)
-    data["players"] = [_line(code) for code in row.players]
-    for name in ("id", "result", "why", "opening", "detail"):
-        if data.get(name):
-            data[name] = _line(data[name])
-    data["seconds"] = round(row.seconds, 3)
-    return data
+    clean = {name: _line(text) for name, text in data.items() if isinstance(text, str)}
+    players = [_line(code) for code in row.players]
+    return {**data, **clean, "players": players, "seconds": round(row.seconds, 3)}
 
 
 class IndexRow(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ HEAVY = {
         "matplotlib",
     ),
     *("multiprocessing", "numpy", "psutil", "pyarrow", "pyffish", "rsshogi", "scipy", "sklearn"),
-    *("starlette", "subprocess", "uvicorn"),
+    *("starlette", "subprocess", "tabulate", "uvicorn"),
 }
 #: Forbidden packages that need not be installed.
 OPTIONAL = {"cshogi", "pyarrow", "pyffish", "sklearn"}
@@ -108,7 +108,9 @@ def test_show_imports_no_slow_package(kind: str, tmp_path: Path) -> None:
     if kind == "optuna_tuner":
         package("optuna")
     control = write_control_file(tmp_path, SOURCES[kind], 200)
-    heavy = HEAVY - ({"numpy"} if kind in WITH_ARRAYS else set())
+    heavy = HEAVY - {"tabulate"}
+    if kind in WITH_ARRAYS:
+        heavy -= {"numpy"}
     if kind == "optuna_tuner":
         heavy -= WITH_SKLEARN
     assert imported(str(control), "show") & heavy == set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from ringmaster.model.report import LEFT, RIGHT, Align, Cell, Report, Table, Text
 from ringmaster.model.results import CheckResult, Finding
-from ringmaster.reporting.text import TEXT_COLUMNS, folded, lines_of, pad, sanitise, width
+from ringmaster.reporting.text import TEXT_COLUMNS, folded, lines_of, sanitise, width
 
 #: The widest cell, in columns.
 CELL_LIMIT = 60
@@ -20,6 +21,10 @@ CHECK_COLUMNS = 100
 NAME_LIMIT, DETAIL_LIMIT = 34, 160
 
 _WORDS = {"fail": "FAIL", "warn": "warn", "skip": "skip", "pass": "pass"}
+
+# Supplementary Private Use Area-A
+_FIRST_STAND_IN = 0xF0000
+_STAND_IN = re.compile("([\U000f0000-\U000ffffd])\\1*")
 
 
 def render_table(table: Table, columns: int = TEXT_COLUMNS) -> str:
@@ -82,23 +87,39 @@ def aligned_texts(table: Table) -> tuple[list[list[str]], list[Align]]:
 
 def _grid(table: Table) -> list[str]:
     """Lay out a table without its title and notes."""
-    (headers, *rows), align = aligned_texts(table)
-    if any(headers):
-        # columns are wider than their headers
-        pairs = zip(headers, align, strict=True)
-        rows.insert(0, [f"  {text}" if side == RIGHT else f"{text}  " for text, side in pairs])
-    return _aligned(rows, align)
+    # imported here: tabulate takes about 20 ms, and most commands print no table
+    from tabulate import tabulate
+
+    texts, align = aligned_texts(table)
+    stand_ins: dict[str, str] = {}
+    headers, *rows = [[_one_column_a_character(text, stand_ins) for text in line] for line in texts]
+    if not any(headers):
+        headers = []
+    if not align or not (rows or headers):
+        return []
+    drawn = tabulate(
+        rows,
+        headers,
+        tablefmt="plain",
+        colalign=align if rows else None,
+        disable_numparse=True,
+    )
+    drawn = _STAND_IN.sub(lambda run: stand_ins[run[1]], drawn)
+    return [line.rstrip() for line in drawn.split("\n")]
 
 
-def _aligned(rows: Sequence[Sequence[str]], align: Sequence[Align]) -> list[str]:
-    """Return rows of cells as lines, in columns that are two spaces apart."""
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = zip(row, widths, align, strict=True)
-        padded = (" " * (w - width(t)) + t if side == RIGHT else pad(t, w) for t, w, side in cells)
-        lines.append("  ".join(padded).rstrip())
-    return lines
+def _one_column_a_character(text: str, stand_ins: dict[str, str]) -> str:
+    """Return text that tabulate, which counts characters, can align.
+
+    A text with wide or combining letters is replaced by private-use characters;
+    sanitised text contains none.
+    """
+    columns = width(text)
+    if columns == len(text):
+        return text
+    character = chr(_FIRST_STAND_IN + len(stand_ins))
+    stand_ins[character] = text
+    return character * columns
 
 
 def cell_text(cell: Cell) -> str:
@@ -133,6 +154,8 @@ def render_check(result: CheckResult, *, verbose: bool = False) -> str:
 
     verbose  whether to list passed tests, too
     """
+    from tabulate import tabulate
+
     name = f" ({sanitise(result.name, 80)})" if result.name else ""
     counts = {status: sum(f.status == status for f in result.findings) for status in _WORDS}
     totals = [f"{counts['pass']} passed", f"{counts['warn']} warned", f"{counts['fail']} failed"]
@@ -147,26 +170,26 @@ def render_check(result: CheckResult, *, verbose: bool = False) -> str:
     names = [sanitise(finding.name, NAME_LIMIT) for finding in findings]
     columns = CHECK_COLUMNS - 10 - max(map(width, names), default=0)
     rows = [
-        (_WORDS[finding.status], name, line) if i == 0 else ("", "", line)
+        (_WORDS[finding.status], name, _detail(finding, columns))
         for finding, name in zip(findings, names, strict=True)
-        for i, line in enumerate(_detail(finding, columns))
     ]
+    table = tabulate(rows, tablefmt="plain", disable_numparse=True)
     heading = f"player {sanitise(result.code, 80)!r}: {verdict}{name}"
     if not result.findings:
         return heading + "\n"
     lines = [
         heading,
         f"  {', '.join(totals)}, in {result.seconds:.1f} s{note}",
-        *(f"  {line}" for line in _aligned(rows, (LEFT, LEFT, LEFT))),
+        *(f"  {line}".rstrip() for line in table.splitlines()),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _detail(finding: Finding, columns: int) -> tuple[str, ...]:
+def _detail(finding: Finding, columns: int) -> str:
     lines = [finding.detail]
     if finding.status in ("fail", "warn"):
         lines += finding.exchange
-    return folded((sanitise(line, DETAIL_LIMIT) for line in lines), columns)
+    return "\n".join(folded((sanitise(line, DETAIL_LIMIT) for line in lines), columns))
 
 
 def as_data(results: Sequence[CheckResult]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sqlite3
@@ -310,6 +311,8 @@ def test_memory_of_a_check_does_not_grow_with_the_games(
         said(capsys, control, "fsck")
         if is_damaged:
             damage(control, "UPDATE results SET plies = 1 WHERE seq = 2")
+        gc.collect()
+        gc.enable()
         tracemalloc.start()
         run([str(control), "fsck"])
         peaks.append(tracemalloc.get_traced_memory()[1])

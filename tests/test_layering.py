@@ -74,7 +74,7 @@ BUDGET = {
     "parameter_files": 1053,
     "play": 3740,
     "positions": 434,
-    "reporting": 2565,
+    "reporting": 2588,
     "results": 1307,
     "scaffold": 2666,
     "server": 598,

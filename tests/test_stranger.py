@@ -42,7 +42,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("arguments", VERBS, ids=" ".join)
 @pytest.mark.parametrize("target", ["there", "missing"])
-@pytest.mark.parametrize("is_played", [True, False])
+@pytest.mark.parametrize("is_played", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_no_output_follows_a_link_out_of_the_folder(
     played: Path,
     tmp_path: Path,

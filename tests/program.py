@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from tests.processes import commanded
 
 ENGINES = Path(__file__).parent / "engines"
 REPOSITORY = Path(__file__).parent.parent
@@ -230,14 +233,9 @@ def engine_pids(control: Path) -> list[int]:
 
 def living_engines(control: Path, seconds: float = 20) -> list[psutil.Process]:
     """Return the engines of a competition that are still alive after `seconds`."""
-    engines = []
+    processes = []
     for pid in engine_pids(control):
-        try:
-            process = psutil.Process(pid)
-            command = " ".join(process.cmdline())
-            if str(ENGINES) in command:
-                engines.append(process)
-        except psutil.Error:
-            continue
-    _, alive = psutil.wait_procs(engines, timeout=seconds)
+        with suppress(psutil.NoSuchProcess):
+            processes.append(psutil.Process(pid))
+    _, alive = psutil.wait_procs(commanded(processes, str(ENGINES)), timeout=seconds)
     return [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]

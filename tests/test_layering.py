@@ -61,7 +61,7 @@ BUDGET = {
     "": 2681,
     "commands": 2493,
     "competitions": 17229,
-    "control": 4049,
+    "control": 4060,
     "datasets": 2174,
     "demo": 1388,
     "engines": 3600,

@@ -178,67 +178,78 @@ def load(
     code = _competition_code(os.fspath(path))
     source = Source.read(path)
     with _within_bounds(source) if safe else nullcontext():
-        caught: list[Diagnostic] = []
-        program = None
-        if safe:  # lark takes time to import
-            from ringmaster.control.safe_evaluation import SafeEvaluator
-            from ringmaster.control.safe_syntax import parse_safely
+        return _loaded(code, source, table_of, type_names, kinds, safe)
 
-            tree = parse_safely(source)
-        else:
-            tree, program, caught = _compile(source)
-        competition_type, declared_at = _competition_type(tree, source)
-        table = table_of(competition_type)
-        if table is None:
-            raise source.refusal(
-                declared_at,
-                f"{competition_type!r} is not a competition type",
-                nearest(competition_type, type_names),
-                "competition_type",
-            )
-        calls = calls_in(table)
-        namespace = _namespace(source, calls, kinds, caught)
-        if program is None:
-            _run(SafeEvaluator(source, tree, namespace).run, source, namespace)
-        else:
-            source.register()
-            with sibling_imports(tree, source.file.parent):
-                _run(lambda: exec(program, namespace), source, namespace)
-        names = [setting.name for setting in table]
-        text = NamesInFile(tree, source)
-        if namespace.get("game", "go") == "go":
-            caught += changed_values(tree, source, competition_type, modules=not safe)
 
-        def types_with(name: str) -> list[str]:
-            tables = {type_name: table_of(type_name) or () for type_name in type_names}
-            return [each for each, table in tables.items() if name in (s.name for s in table)]
+def _loaded(
+    code: str,
+    source: Source,
+    table_of: TableOf,
+    type_names: Sequence[str],
+    kinds: Iterable[str],
+    safe: bool,
+) -> ControlFile:
+    caught: list[Diagnostic] = []
+    program = None
+    if safe:  # lark takes time to import
+        from ringmaster.control.safe_evaluation import SafeEvaluator
+        from ringmaster.control.safe_syntax import parse_safely
 
-        unused = unused_names(text, source, competition_type, names, calls, types_with)
-        loaded = ControlFile(
-            code=code,
-            competition_type=competition_type,
-            table=table,
-            tree=tree,
-            safe=safe,
-            namespace=namespace,
-            origin=source,
-            warnings=caught + [name for name in unused if name.severity == "warning"],
+        tree = parse_safely(source)
+    else:
+        tree, program, caught = _compile(source)
+    competition_type, declared_at = _competition_type(tree, source)
+    table = table_of(competition_type)
+    if table is None:
+        raise source.refusal(
+            declared_at,
+            f"{competition_type!r} is not a competition type",
+            nearest(competition_type, type_names),
+            "competition_type",
         )
-        context = Context(source.file.parent, doubted=loaded.doubt)
-        if namespace.get("competition_type") != competition_type:
-            context.refuse(
-                ("competition_type",),
-                "a later line changes the competition type",
-                repr(competition_type),
-            )
-        own = set(text.own_variables(table, namespace))
-        given = {name: value for name, value in namespace.items() if name not in own}
-        values = interpret_table(table, given, (), context)
-        faults = [*_repeated_keys(tree, source), *(n for n in unused if n.severity == "error")]
-        if values is None or context.problems or faults:
-            raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *faults])
-        loaded.values = values
-        return loaded
+    calls = calls_in(table)
+    namespace = _namespace(source, calls, kinds, caught)
+    if program is None:
+        _run(SafeEvaluator(source, tree, namespace).run, source, namespace)
+    else:
+        source.register()
+        with sibling_imports(tree, source.file.parent):
+            _run(lambda: exec(program, namespace), source, namespace)
+    names = [setting.name for setting in table]
+    text = NamesInFile(tree, source)
+    if namespace.get("game", "go") == "go":
+        caught += changed_values(tree, source, competition_type, modules=not safe)
+
+    def types_with(name: str) -> list[str]:
+        tables = {type_name: table_of(type_name) or () for type_name in type_names}
+        return [each for each, table in tables.items() if name in (s.name for s in table)]
+
+    unused = unused_names(text, source, competition_type, names, calls, types_with)
+    loaded = ControlFile(
+        code=code,
+        competition_type=competition_type,
+        table=table,
+        tree=tree,
+        safe=safe,
+        namespace=namespace,
+        origin=source,
+        warnings=caught + [name for name in unused if name.severity == "warning"],
+    )
+    context = Context(source.file.parent, doubted=loaded.doubt)
+    if namespace.get("competition_type") != competition_type:
+        context.refuse(
+            ("competition_type",),
+            "a later line changes the competition type",
+            repr(competition_type),
+        )
+    own = set(text.own_variables(table, namespace))
+    given = {name: value for name, value in namespace.items() if name not in own}
+    values = interpret_table(table, given, (), context)
+    faults = [*_repeated_keys(tree, source), *(n for n in unused if n.severity == "error")]
+    if values is None or context.problems or faults:
+        raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *faults])
+    loaded.values = values
+    return loaded
 
 
 @contextmanager

@@ -84,7 +84,7 @@ class Silence:
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What became of hosts that the run has started, and keeps up.
+    """News of hosts that the run has started, and keeps up.
 
     text    for the user, or ""
     queued  jobs that a batch system has not started yet, None if that is not known

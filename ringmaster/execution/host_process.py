@@ -49,7 +49,7 @@ _LASTING_NUMBERS = errno.EACCES, errno.EADDRNOTAVAIL, errno.ENOENT
 
 
 class HostOrders(msgspec.Struct, frozen=True):
-    """How a machine becomes a host.
+    """Orders by which a machine becomes a host.
 
     scheduler  its address
     games      at a time; None for one on each CPU

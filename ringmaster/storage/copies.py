@@ -1,4 +1,4 @@
-"""Copies of a status file: by hand, each day, before a migration; and putting one back.
+"""Copies of a status file: by hand, and each day; and putting one back.
 
 A copy is made by SQLite's backup functions, so it is whole, also during a run.  A status file
 and its `-wal` are one database: whoever copies or moves one alone loses results.

@@ -251,8 +251,10 @@ def slow(source: str) -> str:
 
 
 def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a run on the cluster."""
-    words = ["-m", "ringmaster", str(control), "run", "-q", "--cluster", rack.address, *arguments]
+    """Start a run on the cluster, or on that of the control file."""
+    words = ["-m", "ringmaster", str(control), "run", "-q", *arguments]
+    if "cluster = " not in control.read_text():
+        words += ["--cluster", rack.address]
     return subprocess.Popen(
         rack.inside([sys.executable, *words]),
         stdin=subprocess.DEVNULL,
@@ -266,15 +268,16 @@ def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: Rack) -> None:
     """Wait until so many results are recorded."""
-    _await(lambda: recorded(control) >= number, run, rack)
+    await_that(lambda: recorded(control) >= number, run, rack)
 
 
 def await_log(control: Path, words: str, run: subprocess.Popen[str], rack: Rack) -> None:
     """Wait until a run's log has some words."""
-    _await(lambda: words in control.with_suffix(".log").read_text(), run, rack)
+    await_that(lambda: words in control.with_suffix(".log").read_text(), run, rack)
 
 
-def _await(is_done: Callable[[], bool], run: subprocess.Popen[str], rack: Rack) -> None:
+def await_that(is_done: Callable[[], bool], run: subprocess.Popen[str], rack: Rack) -> None:
+    """Wait until something is so."""
     deadline = time.monotonic() + LONG
     while not is_done():
         with suppress(subprocess.TimeoutExpired):

@@ -55,7 +55,6 @@ from ringmaster.storage.journal import Journal
 from ringmaster.storage.records import GameRecords
 from ringmaster.storage.store import Store
 from ringmaster.storage.transaction import Transaction
-from ringmaster.storage.transcripts import Transcripts
 
 #: A state of more bytes than SMALL_STATE is stored once per BYTES_A_RESULT x results.
 SMALL_STATE, BYTES_A_RESULT = 4096, 1024
@@ -139,7 +138,6 @@ class Ringmaster:
         paths = loaded.paths
         self._journal = Journal(paths)
         self._run_log = RunLog(self._journal, self._display, loaded)
-        self._transcripts = Transcripts(paths.gtplogs, self._run_log.warn)
         if not paths.log.stat().st_size:
             # this line identifies the log in later runs
             self._journal.log(f"log of {loaded.code}, by ringmaster {ringmaster.__version__}")
@@ -501,8 +499,6 @@ class Ringmaster:
                 assert not isinstance(event.job, CheckJob)
                 assert not isinstance(event.result, CheckResult)
                 results.append((event.job, event.result))
-                if event.job.transcript is not None:
-                    self._transcripts.add(event.job.transcript)
             else:
                 summary, *details = event.reason.splitlines() or [""]
                 is_game = isinstance(event.job, GameJob)

@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2681,
+    "": 2677,
     "commands": 2493,
     "competitions": 17229,
     "control": 4060,
@@ -79,7 +79,7 @@ BUDGET = {
     "scaffold": 2666,
     "server": 598,
     "stats": 911,
-    "storage": 3068,
+    "storage": 2995,
     "tuners": 7631,
 }
 

@@ -29,13 +29,7 @@ from ringmaster.errors import (
 from ringmaster.model.output_files import other_kind
 from ringmaster.storage import rows, schema
 from ringmaster.storage.copies import with_wal_copied
-from ringmaster.storage.guard import (
-    check_alone,
-    check_pair,
-    renew,
-    size,
-    unreadable,
-)
+from ringmaster.storage.guard import check_alone, check_pair, renew, size, unreadable
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.pages import wal_fault
 

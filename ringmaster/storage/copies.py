@@ -143,6 +143,6 @@ def check_copy(path: Path, connection: sqlite3.Connection) -> None:
         fault = str(error)
     if fault:
         raise StoreError(
-            f"{path} is damaged ({fault}), and was not restored.  To save what is whole, copy "
-            "it over the status file and use fsck"
+            f"{path} is damaged ({fault}), and was not copied.  In the place of a status file, "
+            "fsck saves what is whole of it"
         )

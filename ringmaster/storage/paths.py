@@ -103,7 +103,7 @@ class _Output:
         self.__doc__ = doc
 
     def __get__(self, paths: OutputPaths, owner: type) -> Path:
-        return paths.control.absolute().with_suffix(self._suffix)
+        return paths._beside(self._suffix)
 
 
 class OutputPaths(msgspec.Struct, frozen=True):

@@ -263,4 +263,4 @@ def write_record(folder: str | Path, name: str, text: str) -> None:
     with writing(folder):
         make_folder(folder)
     with replacing(path) as file:
-        file.write(text.encode("utf-8", "backslashreplace"))
+        file.write(text.encode())

@@ -227,7 +227,7 @@ class TexelCompetition(Tune):
         jobs = super()._check_jobs()
         if self._reference is not None and not self._verifying:
             player = self._reference.player
-            jobs.append(CheckJob(f"check-{player.code}", player, self.settings))
+            jobs.append(CheckJob(f"check-{player.code}-reference", player, self.settings))
         return jobs
 
     def next_job(self) -> Task | None:

@@ -194,6 +194,15 @@ def test_reference_added_to_a_finished_tune_or_replaced_costs_its_own_pass_only(
     assert runs.event.summary().data()["passes"] == passes
 
 
+def test_reference_that_plays_the_closing_match_too_has_two_checks(
+    folder: Path,
+) -> None:
+    verify = call("Verify", games=8, against="ref")
+    checks = with_reference(folder, TRUE, verify=verify).setup().checks
+    assert [job.player.code for job in checks].count("ref") == 2
+    assert len({job.id for job in checks}) == len(checks)
+
+
 def with_reference(folder: Path, options: dict[str, int], **overrides: Any) -> Any:
     """Return an event with the reference engine `ref`, which has other options."""
     players = {"e": uci(), "ref": uci(options=options)}

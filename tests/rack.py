@@ -252,9 +252,10 @@ def slow(source: str) -> str:
 
 def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start a run on the cluster, or on that of the control file."""
-    words = ["-m", "ringmaster", str(control), "run", "-q", *arguments]
+    words = ["-m", "ringmaster", str(control), "run", "-q"]
     if "cluster = " not in control.read_text():
         words += ["--cluster", rack.address]
+    words += arguments
     return subprocess.Popen(
         rack.inside([sys.executable, *words]),
         stdin=subprocess.DEVNULL,

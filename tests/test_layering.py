@@ -76,7 +76,7 @@ BUDGET = {
     "positions": 434,
     "reporting": 2588,
     "results": 1307,
-    "scaffold": 2666,
+    "scaffold": 2526,
     "server": 598,
     "stats": 911,
     "storage": 2995,

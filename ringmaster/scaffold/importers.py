@@ -11,7 +11,6 @@ from typing import Protocol
 from ringmaster.errors import UsageError, is_text, shown
 from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold import (
-    fastchess_config,
     match_engines,
     match_runners,
     parameter_import,
@@ -36,7 +35,6 @@ class Importer(Protocol):
 IMPORTERS: dict[str, Importer] = {
     "an SPSA Tuner .conf (with its .var)": spsa_tuner,
     "an engines.json of Cute Chess": match_engines,
-    "a config.json of fastchess": fastchess_config,
     "an SPSA-settings.json5 of YaneuraOu": yaneuraou,
     "a parameter file of another tuner": parameter_import,
 }

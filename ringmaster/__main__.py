@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    if "_ARGCOMPLETE" in os.environ:
-        from ringmaster.commands.completion import complete
-
-        complete()
     from ringmaster.cli import run
     from ringmaster.commands.console import close_streams, prepare_streams
 

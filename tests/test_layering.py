@@ -58,8 +58,8 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2677,
-    "commands": 2493,
+    "": 2672,
+    "commands": 2354,
     "competitions": 17229,
     "control": 4060,
     "datasets": 2174,

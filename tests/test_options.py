@@ -197,7 +197,6 @@ def test_program_without_arguments_prints_its_help_as_an_error(
         (["positions", "x.epd", "--most", "1"], "not of positions FILE…"),
         (["x.ctl", "-j"], "-j needs a positive integer: -j 4"),
         (["new", "go", "--from-engine"], "--from-engine needs a value: --from-engine COMMAND"),
-        (["completion", "bsh"], "there is no completion for 'bsh'; expected 'bash' or 'zsh'"),
     ],
 )
 def test_wrong_word_is_answered_with_the_right_one(

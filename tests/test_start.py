@@ -28,7 +28,6 @@ from tests.requirements import package
 #: Packages that no start may bring in.
 HEAVY = {
     *(
-        "argcomplete",
         "asyncio",
         "chess",
         "cozy_chess",

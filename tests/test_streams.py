@@ -30,7 +30,6 @@ VERBS = {
     "help run": 0,
     "show --help": 0,
     "--version": 0,
-    "completion bash": 0,
     "new chess spsa -": 0,
     "plan @": 2,
     "stop @": 1,

@@ -2,7 +2,7 @@
 it imports no verb, and nothing that a verb needs.
 
 A new verb is an entry of VERBS, whose function it names; a new option is an entry of OPTIONS.
-Parsing, help, shell completion and the man page follow from these tables.
+Parsing, help and the man page follow from these tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Argument(NamedTuple):
     name     in the help; the attribute has it in small letters, and a FILE.ctl is control_file
     help     one text
     nargs    as for argparse: "?" or "+"
-    choices  function that returns its values, for the help and shell completion
+    choices  function that returns its values, for the help
     """
 
     name: str
@@ -105,7 +105,6 @@ def _types() -> Sequence[str]:
     return type_names()
 
 
-SHELLS = ("bash", "zsh", "fish")
 KEYS = (
     "Keys: ? lists the keys, q or Ctrl-X stops after the games in progress, Ctrl-C at once, p "
     "pauses, + and - change the number of games at a time. The same command resumes."
@@ -204,19 +203,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             own_key="describe",
         ),
     ),
-    "shell": (
-        Verb(
-            "completion",
-            "print a script that completes words in your shell",
-            "completion.completion",
-            (Argument("SHELL", "the shell", choices=lambda: SHELLS),),
-            notes="In bash, for this shell or as a line of ~/.bashrc:\n\n"
-            '  eval "$(ringmaster completion bash)"\n\n'
-            "In zsh, as a line of ~/.zshrc behind compinit:\n\n"
-            '  eval "$(ringmaster completion zsh)"\n\n'
-            "In fish:\n\n"
-            "  ringmaster completion fish > ~/.config/fish/completions/ringmaster.fish",
-        ),
+    "help": (
         Verb(
             "help",
             "print the help of a verb",

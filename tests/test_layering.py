@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2672,
     "commands": 2354,
-    "competitions": 17229,
+    "competitions": 17648,
     "control": 4060,
     "datasets": 2174,
     "demo": 1388,
@@ -78,7 +78,7 @@ BUDGET = {
     "results": 1307,
     "scaffold": 2526,
     "server": 598,
-    "stats": 911,
+    "stats": 996,
     "storage": 2995,
     "tuners": 7631,
 }

@@ -392,13 +392,15 @@ PLAYER_DEFAULTS: tuple[Setting, ...] = (
 
 
 def settings_within(values: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with arguments of a Matchup(…) in the place of the top level's.
+    """Return settings with arguments of a Matchup(…) or Stage(…) in the place of `values`.
 
-    A limit of moves replaces all limits of the top level; options are added by name.
+    A limit of moves replaces all limits of `values`, an end of the match the other end; options
+    are added by name.
     """
     merged = {**values, **arguments}
-    if any(arguments.get(name) is not None for name in LIMIT_NAMES):
-        merged |= {name: arguments.get(name) for name in LIMIT_NAMES}
+    for names in (LIMIT_NAMES, ("sprt", "stop_at")):
+        if any(arguments.get(name) is not None for name in names):
+            merged |= {name: arguments.get(name) for name in names}
     if arguments.get("options"):
         merged["options"] = merged_options(values.get("options") or {}, arguments["options"])
     return merged

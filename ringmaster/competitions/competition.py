@@ -138,6 +138,8 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     alternating      whether the players swap colours; None likewise
     number_of_games  None for no limit, or an unknown one
     sprt             its sequential test, None without one
+    stage, state     name and state of the stage, "" outside stages
+    remark           reason of the state, or state of a precision or race, else ""
     """
 
     id: str
@@ -149,6 +151,9 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     alternating: bool | None = None
     number_of_games: int | None = None
     sprt: SprtReport | None = None
+    stage: str = ""
+    state: str = ""
+    remark: str = ""
 
     @property
     def players(self) -> tuple[str, str]:

@@ -1,15 +1,20 @@
-"""SPRT(…) of a matchup: settings, progress stored with the tally, and report."""
+"""The ends of a matchup beside its number of games: SPRT(…), Precision(…), Race(…).
+
+Their settings, the progress stored with the tally, and their reports.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.setting_types import flag, one_of, optional
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.settings import CallOf, Context, Float, Setting
-from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
+from ringmaster.model.settings import CallOf, Context, Float, Integer, Setting, SettingPath
+from ringmaster.stats.sprt import FARTHEST, Sprt
+from ringmaster.stats.stopping import UNKNOWN, Precision, Race
 
 _RATE = Float(above=0, maximum=0.45)
 _ELO = Float(minimum=-FARTHEST, maximum=FARTHEST)
@@ -52,21 +57,80 @@ SPRT_SETTING = optional(
 )
 
 
+_PRECISION = CallOf(
+    "Precision",
+    (Setting("elo", Float(minimum=0.1), "Half the width of the 95 % interval in Elo."),),
+    lambda values, context: Precision(**values),
+    positional=("elo",),
+)
+
+#: What may end a matchup before its number of games.
+END_SETTINGS = (
+    SPRT_SETTING,
+    optional(
+        "stop_at",
+        _PRECISION,
+        "End a matchup as soon as the 95 % interval of its Elo is this narrow; not with ``sprt``.",
+    ),
+)
+
+
+class _RaceType(CallOf):
+    def describe(self) -> str:
+        return f"True, False or {super().describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, bool):
+            return Race() if value else None
+        return super().interpret(value, path, context)
+
+
+RACE_SETTING = optional(
+    "race",
+    _RaceType(
+        "Race",
+        (
+            Setting("error", _RATE, "Greatest probability of dropping the best candidate.", 0.05),
+            Setting("number_of_games", Integer(minimum=2), "Most games of a candidate.", 4000),
+        ),
+        lambda values, context: Race(**values),
+    ),
+    "The first players of all matchups are candidates against one base: the weakest are dropped, "
+    "and the winner plays the ``stages`` or the ``sprt`` with new games.",
+)
+
+
+def end_of(values: Mapping[str, Any]) -> Sprt | Precision | None:
+    """Return what ends a matchup before its number of games.  Raises SettingError."""
+    ends: list[Sprt | Precision] = [*filter(None, (values["sprt"], values["stop_at"]))]
+    if len(ends) > 1:
+        raise SettingError(("stop_at",), "'sprt' is an end of the games, too", "one of the two")
+    return ends[0] if ends else None
+
+
 class LikelihoodRatio(msgspec.Struct, frozen=True):
-    """The log-likelihood ratio of result counts, worst to best."""
+    """The log-likelihood ratio of result counts, worst to best.
+
+    llr  of a Precision, half the width in Elo of the interval; of a Race, 0
+    """
 
     llr: float
     counts: list[int]
 
 
 class Decision(LikelihoodRatio, frozen=True):
-    """The accepted hypothesis, with the ratio at that time."""
+    """The accepted hypothesis, with the ratio at that time.
 
-    accepted: Accepted
+    accepted  also "reached" of a Precision; "won", "dropped" or "behind" of a Race
+    by        code of the candidate that is better, or leads
+    """
+
+    accepted: str
+    by: str = ""
 
 
-class SprtProgress(msgspec.Struct):
-    """The progress of a matchup's test, stored with the tally.
+class Trial(msgspec.Struct):
+    """The progress of what ends a matchup, stored with the tally.
 
     first     code of the player whose advantage is tested
     in_pairs  whether results are counted by pairs
@@ -74,13 +138,13 @@ class SprtProgress(msgspec.Struct):
     latest    the last ratio; a new one takes milliseconds, the first of a process 0.5 s
     """
 
-    test: Sprt
+    test: Sprt | Precision | Race
     first: str
     in_pairs: bool
     decision: Decision | None = None
     latest: LikelihoodRatio | None = None
 
-    def same(self, other: SprtProgress | None) -> bool:
+    def same(self, other: Trial | None) -> bool:
         return other is not None and (self.test, self.first, self.in_pairs) == (
             other.test,
             other.first,
@@ -88,32 +152,66 @@ class SprtProgress(msgspec.Struct):
         )
 
     def judge(self, counts: list[int]) -> bool:
-        """Update the test with results, worst to best.  Return whether they decide it."""
-        self.latest = LikelihoodRatio(self.llr(counts), list(counts))
-        if self.decision is not None:
+        """Update the test with results, worst to best.  Return whether they decide it.
+
+        Other matchups decide a race: `Matchup.judge`.
+        """
+        if isinstance(self.test, Race):
             return False
-        accepted = self.test.accepted_at(self.latest.llr)
-        if accepted:
-            self.decision = Decision(self.latest.llr, list(counts), accepted)
-        return bool(accepted)
+        self.latest = LikelihoodRatio(self.llr(counts), list(counts))
+        return self.accept(counts, self.test.accepted_at(self.latest.llr))
+
+    def accept(self, counts: list[int], accepted: str, by: str = "") -> bool:
+        """Store a decision, "" for none.  Return whether it is the first."""
+        decides = bool(accepted) and self.decision is None
+        if decides:
+            self.decision = Decision(self.llr(counts), list(counts), accepted, by)
+        return decides
 
     def llr(self, counts: list[int]) -> float:
         """Return the log-likelihood ratio of results, worst to best."""
         if self.latest is not None and self.latest.counts == counts:
             return self.latest.llr
-        return self.test.llr(counts)
+        return 0.0 if isinstance(self.test, Race) else self.test.measure(counts)
+
+    def stop(self, counts: list[int]) -> str:
+        """Return the state of a precision or a race in words, "" for none."""
+        test, decision = self.test, self.decision
+        wanted = f"± {test.elo:g} Elo (95 %)" if isinstance(test, Precision) else ""
+        if decision is not None and decision.accepted in _CONCLUSIONS:
+            games = counted(_games(decision.counts), "game")
+            return _CONCLUSIONS[decision.accepted].format(games=games, by=decision.by, elo=wanted)
+        if not isinstance(test, Precision):
+            return ""
+        error = self.llr(counts)
+        if error >= UNKNOWN:
+            return f"until {wanted}"
+        more = test.remaining(_games(counts), error)
+        return f"± {error:.1f} of {wanted}, about {counted(_round(more), 'game')} more"
 
 
-def sequential_warnings(limit: int | None, alternating: bool, progress: SprtProgress) -> list[str]:
-    lines = []
-    if limit is None and progress.test.elo0 == -progress.test.elo1:
+#: Decisions of a precision and of a race.
+_CONCLUSIONS = {
+    "reached": "{elo} reached after {games}",
+    "won": "won the race after {games}",
+    "dropped": "dropped after {games}: {by} is better",
+    "behind": "out of the race after {games}: {by} leads",
+}
+
+
+def sequential_warnings(limit: int | None, alternating: bool, trial: Trial) -> list[str]:
+    lines: list[str] = []
+    test = trial.test
+    if not isinstance(test, Sprt):
+        return lines
+    if limit is None and test.elo0 == -test.elo1:
         lines.append(
-            f"draws alone never decide between {progress.test.elo0:g} and {progress.test.elo1:g}: "
+            f"draws alone never decide between {test.elo0:g} and {test.elo1:g}: "
             "set number_of_games, or such an SPRT may never end"
         )
     if not alternating:
-        lines.append(f"colours do not alternate: the SPRT tests {progress.first} moving first")
-    elif progress.in_pairs and limit is not None and limit % 2:
+        lines.append(f"colours do not alternate: the SPRT tests {trial.first} moving first")
+    elif trial.in_pairs and limit is not None and limit % 2:
         lines.append(f"the last of {limit} games is half a pair, which the SPRT does not count")
     return lines
 
@@ -136,7 +234,7 @@ class SprtReport(msgspec.Struct, frozen=True):
     finished: bool = False
 
     @property
-    def accepted(self) -> Accepted:
+    def accepted(self) -> str:
         """ "H0", "H1", or "" while undecided."""
         return "" if self.decision is None else self.decision.accepted
 

@@ -151,7 +151,8 @@ def ending_setting(name: str, type_: SettingType, help: str) -> Setting:
 
 def is_endless(values: Mapping[str, Any], name: str) -> bool:
     """Return whether the games have no end, and nobody wrote it down."""
-    return values.get(name) is NOT_GIVEN and values.get("sprt") is None
+    ends = values.get("sprt"), values.get("stop_at")
+    return values.get(name) is NOT_GIVEN and ends == (None, None)
 
 
 def limit_of(values: Mapping[str, Any], name: str) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from ringmaster.competitions.matchup_sprt import SprtProgress
+from ringmaster.competitions.matchup_sprt import Trial
 from ringmaster.competitions.result_lines import (
     VoidKinds,
     count_void,
@@ -75,7 +75,7 @@ class Tally(msgspec.Struct):
     pairs          the first player's results by pairs, where colours alternate
     void_kinds     void games by faulty player and reason
     endings        games by ending: {"mate": 12, "time": 1}
-    trial          progress of the sequential test (its stored name), None without a test
+    trial          progress of a test that ends the games, None without one
     repeats        games with the same moves and colours as an earlier game
     """
 
@@ -89,7 +89,7 @@ class Tally(msgspec.Struct):
     timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     pairs: Pairs = msgspec.field(default_factory=Pairs)
     endings: dict[str, int] = msgspec.field(default_factory=dict)
-    trial: SprtProgress | None = None
+    trial: Trial | None = None
     repeats: int = 0
     void_kinds: VoidKinds = msgspec.field(default_factory=dict)
 
@@ -164,19 +164,15 @@ class Tally(msgspec.Struct):
             return elo.normalized(self.pairs.counts)
         return elo.normalized((self.total(1), self.total(2), self.total(0)))
 
-    def counts_for(self, progress: SprtProgress) -> list[int]:
+    def counts_for(self, trial: Trial) -> list[int]:
         """Return a test's counts, from the worst result of its first player to the best.
 
         The counts are of complete pairs, or of games.  An unknown result is half a point.
         """
-        tally = self if self.players[0] == progress.first else self.turned()
-        if progress.in_pairs:
+        tally = self if self.players[0] == trial.first else self.turned()
+        if trial.in_pairs:
             return list(tally.pairs.counts)
         return [tally.total(1), tally.total(2) + tally.total(3), tally.total(0)]
-
-    def judge(self) -> bool:
-        """Update the test, if any.  Return whether the latest results decide it."""
-        return self.trial is not None and self.trial.judge(self.counts_for(self.trial))
 
     def turned(self) -> Tally:
         """Return the results from the second player's view."""

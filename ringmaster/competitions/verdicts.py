@@ -25,6 +25,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     terms     uneven terms of the first player: "as Black", "with both colours, 2 stones"
     limit     games at the end, as known now; None for no limit
     finished  whether all games have been played
+    stop      the state of a precision or race in words, "" without one
     """
 
     players: tuple[str, str]
@@ -37,6 +38,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     sprt: SprtReport | None = None
     name: str = ""
     terms: str = ""
+    stop: str = ""
 
     @property
     def sign(self) -> int:
@@ -77,7 +79,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     def when(self) -> str:
         """The number of games, with the state of the test."""
         if self.sprt is None:
-            return self.after
+            return f"{self.after} ({self.stop})" if self.stop else self.after
         decided = self.sprt.games_at_decision
         if decided is not None:
             return f"SPRT accepted {self.sprt.accepted} after {games_of(decided)}"

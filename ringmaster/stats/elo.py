@@ -132,8 +132,8 @@ def from_counts(counts: Sequence[int]) -> EloEstimate:
     count, games = sum(counts), _games(counts)
     if games == 0:
         return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
-    mean = _moment(counts, 0.0, 1)
-    variance = _moment(counts, mean, 2)
+    mean = moment(counts, 0.0, 1)
+    variance = moment(counts, mean, 2)
     deviation = math.sqrt(variance / count)
     if count < FEWEST or (deviation == 0 and 0 < mean < 1):
         # equal results, or two or three, do not show the variance
@@ -222,7 +222,7 @@ def _games(counts: Sequence[int]) -> int:
     return sum(counts) * (2 if len(counts) == 5 else 1)
 
 
-def _moment(counts: Sequence[int], centre: float, power: int) -> float:
+def moment(counts: Sequence[int], centre: float, power: int) -> float:
     """Return a moment of the scores from 0 to 1 of games or pairs, counted from worst to best."""
     scores = [i / (len(counts) - 1) for i in range(len(counts))]
     total = sum(n * (s - centre) ** power for n, s in zip(counts, scores, strict=True))
@@ -237,10 +237,10 @@ def normalized(counts: Sequence[int]) -> NormalizedElo:
     count, games = sum(counts), _games(counts)
     if count < FEWEST or max(counts) == count:
         return NormalizedElo(0.0, math.inf, games)
-    mean = _moment(counts, 0.0, 1)
-    deviation = math.sqrt(_moment(counts, mean, 2))
+    mean = moment(counts, 0.0, 1)
+    deviation = math.sqrt(moment(counts, mean, 2))
     t = (mean - 0.5) / deviation
-    skewness, kurtosis = (_moment(counts, mean, n) / deviation**n for n in (3, 4))
+    skewness, kurtosis = (moment(counts, mean, n) / deviation**n for n in (3, 4))
     # variance of the Sharpe ratio t, (1 − t·γ₃ + t²(γ₄ − 1)/4)/n (Mertens, "Comments on variance
     # of the IID estimator in Lo (2002)", 2002)
     variance = max(0.0, 1 - t * skewness + t * t * (kurtosis - 1) / 4) / count

@@ -142,7 +142,7 @@ Accepted = Literal["", "H0", "H1"]
 FARTHEST = 500.0
 
 
-class Sprt(msgspec.Struct, frozen=True):
+class Sprt(msgspec.Struct, frozen=True, tag_field="kind", tag="sprt"):
     """A test of H0 (the first side is `elo0` stronger) against H1 (`elo1`).
 
     alpha        probability of accepting H1 if H0 is true
@@ -175,6 +175,9 @@ class Sprt(msgspec.Struct, frozen=True):
                 wins of games (3), or pairs by 0, ½, 1, 1½, 2 points (5)
         """
         return _llr(self, tuple(counts))
+
+    #: The name that all ends of a match share.
+    measure = llr
 
     def judge(self, counts: Sequence[int]) -> Accepted:
         """Return the accepted hypothesis, "" for none."""

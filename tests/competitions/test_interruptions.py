@@ -124,6 +124,20 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
             matchups=[call("Matchup", "a", "b", sprt=call("SPRT", -150, 150), number_of_games=99)],
         )
     ),
+    "stages": lambda rng: (
+        lambda count: (
+            lambda: chess(
+                "playoff",
+                matchups=[call("Matchup", code, "i") for code in "abc"[:count]],
+                race=call("Race", error=0.4, number_of_games=12) if count > 1 else None,
+                stages=[
+                    call("Stage", "short", sprt=call("SPRT", -150, 150), number_of_games=20),
+                    call("Stage", "long", number_of_games=6, only_if="short passed"),
+                    call("Stage", "other", stop_at=call("Precision", 300), number_of_games=9),
+                ],
+            )
+        )
+    )(rng.randint(1, 3)),
     "allplayall": lambda rng: lambda: chess("allplayall", competitors=list("abcd"), rounds=5),
     "gauntlet": lambda rng: (
         lambda: chess("gauntlet", challengers=["a", "b"], opponents=["c", "d"], rounds=5)

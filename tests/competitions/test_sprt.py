@@ -251,7 +251,7 @@ def test_wider_bounds_continue_a_decided_matchup() -> None:
     assert trial(later).decision is None
     later.record_result(job.ticket, won(job, "a"))
     play(later, "wdwl")
-    assert trial(later).decision.llr >= later.matchups["0"].sprt.bounds[1] > 6
+    assert trial(later).decision.llr >= later.matchups["0"].test.bounds[1] > 6
 
 
 def test_players_that_change_places_are_tested_the_other_way_round() -> None:
@@ -317,7 +317,7 @@ def test_one_matchup_can_have_a_test_of_its_own_or_none() -> None:
         ],
         sprt=sprt(),
     )
-    tests = [m.sprt for m in playoff.matchups.values()]
+    tests = [m.test for m in playoff.matchups.values()]
     assert tests == [Sprt(0, 100), None, Sprt(5, 10, model="logistic")]
 
 

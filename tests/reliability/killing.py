@@ -60,6 +60,19 @@ sprt = SPRT(0, 20, model="logistic")
 matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
 """
 )
+#: A race of two candidates, and three stages of its winner.
+STAGES = (
+    PLAYOFF.partition("number_of_games")[0]
+    + """
+matchups = [Matchup("a", "c"), Matchup("b", "c")]
+race = Race(error=0.2, number_of_games={games})
+stages = [
+    Stage("STC", sprt=SPRT(0, 40)),
+    Stage("LTC", nodes=2, sprt=SPRT(0, 60), only_if="STC passed"),
+    Stage("width", stop_at=Precision(60)),
+]
+"""
+)
 #: A closing match long enough to be killed in, and to be decided.
 CLOSING = SPSA.replace("Verify(games=20)", "Verify(games=300, sprt=SPRT(-30, 30))")
 
@@ -69,6 +82,7 @@ MIXED = CLOSING.replace(", nodes=1)", ")") + 'time_controls = {{"5+1": 0.7, "9+1
 TYPES: Mapping[str, tuple[str, int]] = {
     "playoff": (PLAYOFF, 200),
     "sprt": (SPRT, 200),
+    "stages": (STAGES, 200),
     "allplayall": (ALLPLAYALL, 600),
     "gauntlet": (GAUNTLET, 600),
     "swiss": (SWISS, 600),

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo
-from ringmaster.competitions.matchup_sprt import SprtProgress, SprtReport
+from ringmaster.competitions.matchup_sprt import SprtReport, Trial
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.result_lines import expected_repeats
 from ringmaster.competitions.tally import Tally, base_code
 from ringmaster.competitions.verdicts import MatchResult
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
+from ringmaster.model.settings import SettingPath
 from ringmaster.stats.sprt import Sprt
+from ringmaster.stats.stopping import Precision, Race
+
+#: Outcomes of a stage; "ended": neither passed nor failed, and as a condition any of them.
+OUTCOMES = ("passed", "failed", "ended")
 
 
 class Matchup(msgspec.Struct, kw_only=True, eq=False):
@@ -22,9 +29,14 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
     given_name   name in the control file, None without one
     limit        games to play, None for no limit
     alternating  whether games are played in pairs with both colours
-    sprt         a test that ends the games: whether the first player is stronger
+    test         what ends the games before the limit
     open         numbers of issued games without a result
     closed       whether no more games are wanted: the round is over, or a player withdrew
+    place        of its definition in the settings; () for one of a roster
+    stage        name of the stage, "" outside stages
+    earlier      the stages before
+    after        the earlier stage whose outcome it needs, and the outcome
+    race         all candidates of its race, in order; () outside a race
     """
 
     id: str
@@ -35,9 +47,14 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
     tally: Tally
     limit: int | None
     alternating: bool
-    sprt: Sprt | None
+    test: Sprt | Precision | Race | None
     open: set[int] = msgspec.field(default_factory=set)
     closed: bool = False
+    place: SettingPath = ()
+    stage: str = ""
+    earlier: Sequence[Matchup] = ()
+    after: tuple[Matchup, str] | None = None
+    race: Sequence[Matchup] = ()
 
     @property
     def codes(self) -> tuple[str, str]:
@@ -71,6 +88,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
             self.report(),
             self.given_name or "",
             self._terms,
+            self.remark,
         )
 
     @property
@@ -95,81 +113,156 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
             self.alternating,
             self.limit,
             self.report(),
+            self.stage,
+            self.state if self.stage else "",
+            self.remark,
         )
 
-    def decision(self) -> SprtReport | None:
-        """Update the test with a result.  Return its state if this result decides it."""
-        is_judged = self.present_sprt_progress() is self.tally.trial and self.tally.judge()
-        return self.report() if is_judged else None
+    # stages
+
+    @property
+    def delay(self) -> str:
+        """ "waiting" or "skipped" for a stage that has not begun, else ""."""
+        if self.after is None:
+            return ""
+        if self.earlier[-1].state in ("waiting", "playing"):
+            return "waiting"
+        state, outcome = self.after[0].state, self.after[1]
+        return "skipped" if state == "skipped" or outcome not in ("ended", state) else ""
+
+    @property
+    def state(self) -> str:
+        """The state of a stage: its delay, "playing" or its outcome."""
+        if self.delay or self._plays():
+            return self.delay or "playing"
+        # a test that reached its limit shows nothing
+        sign = 0 if isinstance(self.test, Sprt | Race) else self.match_result().sign
+        if self.accepted in ("H1", "won") or sign > 0:
+            return "passed"
+        return "ended" if self.accepted in ("", "reached") and sign == 0 else "failed"
+
+    @property
+    def remark(self) -> str:
+        """The reason of a delay, or the state of a precision or race; else ""."""
+        if self.after is None or not self.delay:
+            trial = self.present_trial()
+            return "" if trial is None else trial.stop(self.tally.counts_for(trial))
+        cause = self.after[0] if self.delay == "skipped" else self.earlier[-1]
+        return f"{cause.stage} {cause.state}"
+
+    # the end of the games
+
+    @property
+    def accepted(self) -> str:
+        """The decision of what ends the games, "" for none."""
+        trial = self.present_trial()
+        return "" if trial is None or trial.decision is None else trial.decision.accepted
+
+    def judge(self) -> list[Matchup]:
+        """Update the test, or the race, with a result.  Return the matchups that it decides."""
+        # a decision may end the race for an earlier candidate
+        return [m for m in (*self.race, *self.race) or (self,) if m._is_decided()]
+
+    def _is_decided(self) -> bool:
+        trial = self.tally.trial
+        if trial is None or self.present_trial() is not trial:
+            return False
+        race, counts = trial.test, self.tally.counts_for(trial)
+        if not isinstance(race, Race):
+            return trial.judge(counts)
+        left = [m for m in self.race if not (m.closed or m.accepted)]
+        if self not in left:
+            return False
+        for m in left:
+            if race.shows_better(m.results.pairs.counts, counts, len(self.race) - 1):
+                return trial.accept(counts, "dropped", m.codes[0])
+        winner = next((m for m in self.race if m.accepted == "won"), None)
+        if len(left) == 1 or all(m.tally.completed >= race.number_of_games for m in left):
+            winner = winner or max(left, key=lambda m: m.results.points(0))
+        if winner is None:
+            return False
+        return trial.accept(counts, "won" if winner is self else "behind", winner.codes[0])
 
     def wants(self, number: int) -> bool:
+        return self._within(number) and self.delay != "skipped"
+
+    def _within(self, number: int) -> bool:
         return not self.closed and (self.limit is None or number < self.limit)
 
-    def new_sprt_progress(self) -> SprtProgress | None:
+    def new_trial(self) -> Trial | None:
         """Return the test before any result."""
-        test = self.sprt
+        test = self.test
         if test is None:
             return None
-        return SprtProgress(test, self.codes[0], test.pentanomial and self.alternating)
+        by_pairs = self.alternating and (not isinstance(test, Sprt) or test.pentanomial)
+        return Trial(test, self.codes[0], by_pairs)
 
-    def present_sprt_progress(self) -> SprtProgress | None:
+    def present_trial(self) -> Trial | None:
         """Return the tally's test; with changed settings, a new one of the results so far."""
-        progress = self.new_sprt_progress()
-        if progress is None or progress.same(self.tally.trial):
-            return None if progress is None else self.tally.trial
-        progress.judge(self.tally.counts_for(progress))
-        return progress
+        trial = self.new_trial()
+        if trial is None or trial.same(self.tally.trial):
+            return None if trial is None else self.tally.trial
+        trial.judge(self.tally.counts_for(trial))
+        return trial
 
     def wants_more(self) -> bool:
         """Return whether to issue a new game; after the test's decision to complete a pair."""
+        return not self.delay and self._has_more()
+
+    def _has_more(self) -> bool:
         number = self.tally.next
-        if not self.wants(number):
+        if not self._within(number):
             return False
-        progress = self.present_sprt_progress()
+        trial = self.present_trial()
         half = self.alternating and number % 2 == 1
-        return progress is None or progress.decision is None or half
+        return trial is None or trial.decision is None or half
+
+    def _plays(self) -> bool:
+        """Return whether games or the end of the race are missing, if the stage has begun."""
+        in_race = bool(self.race) and not self.closed and not self.accepted
+        return in_race or self._has_more() or any(map(self._within, self.open))
 
     def complete(self) -> bool:
-        return not self.wants_more() and not any(map(self.wants, self.open))
+        return self.delay == "skipped" or not (self.delay or self._plays())
 
     def total(self) -> int | None:
         """Return the number of games at the end, as known now; None for no limit.
 
         Games above a lowered limit count.  A closed series has only its played games.
         """
-        if self.closed:
+        if self.closed or self.delay == "skipped":
             return self.tally.completed
         limit = self.limit
         count = self.tally.completed + sum(map(self.wants, self.open))
-        if limit is None or limit > count:
-            progress = self.present_sprt_progress()
-            if progress is not None and progress.decision is not None:
-                limit = count + self.wants_more()
+        if (limit is None or limit > count) and self.accepted:
+            limit = count + self.wants_more()
         return None if limit is None else max(limit, count)
 
     def report(self) -> SprtReport | None:
-        """Return the state of the test, None without one."""
-        progress = self.present_sprt_progress()
-        if progress is None:
+        """Return the state of the SPRT, None without one."""
+        trial = self.present_trial()
+        if trial is None or not isinstance(trial.test, Sprt):
             return None
-        counts = self.tally.counts_for(progress)
+        counts = self.tally.counts_for(trial)
         return SprtReport(
-            progress.test,
+            trial.test,
             self.codes,
             tuple(counts),
-            progress.llr(counts),
-            progress.decision,
+            trial.llr(counts),
+            trial.decision,
             self.complete(),
         )
 
     def changed_test(self) -> str:
-        """Return a warning about an SPRT with changed settings, else ""."""
-        before, progress = self.tally.trial, self.present_sprt_progress()
-        if before is None or progress is None or before.same(progress):
+        """Return a warning about a test with changed settings, else ""."""
+        before, trial = self.tally.trial, self.present_trial()
+        if before is None or trial is None or before.same(trial):
             return ""
         was, now = (
-            "undecided" if t.decision is None else f"{t.decision.accepted} accepted"
-            for t in (before, progress)
+            "undecided"
+            if t.decision is None
+            else f"{t.decision.accepted}{' accepted' if isinstance(t.test, Sprt) else ''}"
+            for t in (before, trial)
         )
         return f"has been changed: it was {was}, by the results so far it is {now}"
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo
-from ringmaster.competitions.matchup_sprt import SprtProgress
+from ringmaster.competitions.matchup_sprt import Trial
 from ringmaster.competitions.result_lines import unique_names
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.errors import counted
@@ -144,7 +144,7 @@ class MatchupCourses:
         """Return the course of a test's ratio, with at most about `most` points."""
         report = self._infos[id].sprt
         assert report is not None
-        progress = SprtProgress(report.test, report.players[0], len(report.counts) == 5)
+        progress = Trial(report.test, report.players[0], len(report.counts) == 5)
         walk = [(0.0, 0.0)]
         for point in thinned(self._courses[id].points(), most):
             walk.append((point.completed, report.test.llr(point.counts_for(progress))))

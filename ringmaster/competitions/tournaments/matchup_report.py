@@ -22,7 +22,8 @@ def matchup_table(info: MatchupInfo, game: GameName, heading: str, details: str 
     tally, limit, sprt = info.tally, info.number_of_games, info.sprt
     completed = tally.completed
     count = counted(completed, "game") if limit is None else f"{completed}/{counted(limit, 'game')}"
-    title = f"{heading} ({count}{', switched off' if limit == 0 else ''})"
+    state = ", switched off" if limit == 0 else info.state and f", {info.state}"
+    title = f"{heading} ({count}{state})"
     first, second = ("white", "black") if game == "chess" else ("black", "white")
     played = [sum(tally.by_colour[c]) for c in (0, 1)]
     alternated = all(played)
@@ -50,7 +51,9 @@ def matchup_table(info: MatchupInfo, game: GameName, heading: str, details: str 
     return Table(
         headers=(*headers, "avg cpu s"),
         rows=tuple(rows),
-        title="\n".join(filter(None, (title, details, *(sprt.lines() if sprt else ())))),
+        title="\n".join(
+            filter(None, (title, details, info.remark, *(sprt.lines() if sprt else ())))
+        ),
         notes=tuple(_notes(tally, game, info.even)),
         align=(LEFT, *([RIGHT] * len(headers))),
     )
@@ -155,6 +158,9 @@ def matchup_data(info: MatchupInfo) -> dict[str, Any]:
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
         "sprt": None if info.sprt is None else info.sprt.summary(),
+        "stage": info.stage or None,
+        "state": info.state or None,
+        "remark": info.remark or None,
         "doubts": [doubt.sentence for doubt in doubts_of([tally])],
     }
 

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, placed, settings_within
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
-from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.matchup_sprt import END_SETTINGS, RACE_SETTING, end_of
 from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of, optional
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
+from ringmaster.competitions.tournaments.stages import Stage, stages_of, stages_verdict
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings
 from ringmaster.competitions.tournaments.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors
@@ -22,12 +23,15 @@ from ringmaster.model.settings import (
     INHERITED,
     Boolean,
     CallOf,
+    Context,
     Identifier,
     Integer,
     ListOf,
     Setting,
+    SettingPath,
     String,
 )
+from ringmaster.stats.stopping import Precision, Race
 
 #: Settings of one matchup or, at top level, of all.
 MATCHUP_SETTINGS: tuple[Setting, ...] = (
@@ -42,10 +46,17 @@ MATCHUP_SETTINGS: tuple[Setting, ...] = (
         Integer(minimum=0),
         "Games to play; 0 switches a matchup off and keeps its results",
     ),
-    SPRT_SETTING,
+    *END_SETTINGS,
 )
 
 _TOP_LEVEL = frozenset({"game", *(setting.name for setting in MATCHUP_SETTINGS)})
+
+
+_INHERITED = tuple(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS)
+
+
+def _given(values: dict[str, Any], context: Context) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not INHERITED}
 
 
 #: Its value is a dictionary of the arguments without those of the top level.
@@ -56,10 +67,27 @@ MATCHUP = CallOf(
         Setting("p2", Identifier(), "Code of the second player."),
         optional("id", Identifier(), "Short name, used in game ids."),
         optional("name", String(), "Name in reports.", change="report"),
-        *(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS),
+        *_INHERITED,
     ),
-    lambda values, context: {k: v for k, v in values.items() if v is not INHERITED},
+    _given,
     positional=("p1", "p2"),
+)
+
+#: Its value is a dictionary of the same kind.
+STAGE = CallOf(
+    "Stage",
+    (
+        Setting("name", String(), "Name in reports, conditions and game ids."),
+        optional(
+            "only_if",
+            String(),
+            'Condition of the stage: ``"NAME passed"``, ``"NAME failed"`` or ``"NAME ended"`` of '
+            "an earlier stage.  By default the stage before must have ended.",
+        ),
+        *_INHERITED,
+    ),
+    _given,
+    positional=("name",),
 )
 
 
@@ -74,24 +102,43 @@ class Playoff(Tournament):
             "Matchups to play.  They may be added, changed and removed between runs; their players "
             "may not be changed.",
         ),
+        Setting(
+            "stages",
+            ListOf(STAGE),
+            "Parts of each matchup, played in order; their settings stand over those of the "
+            "matchup and the top level.  They may be added, changed and removed between runs.",
+            (),
+        ),
+        RACE_SETTING,
         WITHDRAWN_SETTING,
         ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
+        #: The stages of each matchup.
+        self._chains: list[list[Matchup]] = [[] for _ in values["matchups"]]
+        stages = stages_of(values)
         errors: list[SettingError] = []
         for i, definition in enumerate(values["matchups"]):
             with noting(errors):
-                self._add_matchup(i, definition)
+                for stage in stages:
+                    self._add_stage(("matchups", i), definition, stage, self._chains[i])
         codes = [definition[name] for definition in values["matchups"] for name in ("p1", "p2")]
         errors += strangers(values, values["players"], dict.fromkeys(codes))
         if errors:
             raise SettingErrors(errors)
+        candidates = [chain[0] for chain in self._chains]
+        for candidate in candidates if values["race"] else ():
+            candidate.race = candidates
 
-    def _add_matchup(self, index: int, definition: Mapping[str, Any]) -> None:
-        place = ("matchups", index)
-        id = definition["id"] or str(index)
+    def _add_stage(
+        self, place: SettingPath, definition: Mapping[str, Any], stage: Stage, chain: list[Matchup]
+    ) -> None:
+        """Add a stage of a matchup, or a matchup without stages, to its earlier ones."""
+        id = definition["id"] or str(place[1])
+        if stage.name:
+            id += f"-{stage.slug}"
         if id.startswith(".") or len(id) > 50:
             raise SettingError(
                 (*place, "id"),
@@ -100,16 +147,19 @@ class Playoff(Tournament):
             )
         if id in self.matchups:
             raise SettingError((*place, "id"), f"matchup id {id!r} is used twice", "unique ids")
-        values = settings_within(self.values, definition)
+        values = settings_within(settings_within(self.values, definition), stage.arguments)
         try:
             settings = make_game_settings(self._game, values)
+            test = self.values["race"] if stage.place == ("race",) else end_of(values)
         except SettingError as error:
             name = error.path[0] if error.path else None
+            if name in stage.arguments:
+                raise error.under(*stage.place) from None
             # a value from the top level
             if name in _TOP_LEVEL and name not in definition:
                 raise
             raise error.under(*place) from None
-        with placed(*place):
+        with placed(*(stage.place or place)):
             number_of_games = limit_of(values, "number_of_games")
         if is_endless(values, "number_of_games"):
             self._endless.add(id)
@@ -119,18 +169,43 @@ class Playoff(Tournament):
         one, other = definition["p1"], definition["p2"]
         first = self._player(one, (*place, "p1"), values)
         second = self._player(other, (*place, "p2"), values, second_self=one == other)
+        name = definition["name"]
+        if stage.name:
+            name = f"{name or f'{first.code} v {second.code}'}, {stage.name}"
         matchup = Matchup(
             id=id,
-            given_name=definition["name"],
+            given_name=name,
             players=(first, second),
             settings=settings,
             book=self._book(values["openings"], settings),
             tally=Tally((first.code, second.code)),
             limit=number_of_games,
             alternating=alternating,
-            sprt=values["sprt"],
+            test=test,
+            place=place,
+            stage=stage.name,
+            earlier=tuple(chain),
+            after=(chain[stage.after], stage.outcome) if chain else None,
         )
+        is_endless_stage = bool(stage.name) and number_of_games is None and test is None
+        if is_endless_stage or (isinstance(test, Precision | Race) and not matchup.even):
+            raise SettingError(
+                stage.place or place,
+                f"nothing ends the games of {id}",
+                "number_of_games or an sprt; a precision and a race need alternating colours, and "
+                "no handicap",
+            )
         self._add(matchup)
+        chain.append(matchup)
+
+    def _verdict(self) -> str:
+        first = self._chains[0][0]
+        alone = len(self._chains) == 1 or first.race
+        return stages_verdict(self._chains) if first.stage and alone else super()._verdict()
+
+    def _notes(self) -> tuple[str, ...]:
+        delayed = [m for m in self.matchups.values() if m.delay]
+        return (*super()._notes(), *(f"{m.name}: {m.state} ({m.remark})" for m in delayed))
 
     def _full_report(self) -> Report:
         report = super()._full_report()
@@ -144,7 +219,8 @@ class Playoff(Tournament):
         """Standings of three or more players, if all games have the same settings."""
         # a player's games against itself are no comparison
         others = [m for m in self.matchups.values() if not m.codes[1].endswith(SECOND_SELF)]
-        matchups = [m for m in others if self.tallies[m.id].known]
+        # earlier stages have chosen the players of later ones
+        matchups = [m for m in others if self.tallies[m.id].known and m.after is None]
         codes = dict.fromkeys(code for m in matchups for code in m.codes)
         if len(codes) < 3 or not all(_alike(m, matchups[0]) for m in matchups):
             return None

@@ -115,7 +115,7 @@ class RosterTournament(Tournament):
                 tally=Tally((first, second)),
                 limit=games,
                 alternating=True,
-                sprt=self.values.get("sprt"),
+                test=self.values.get("sprt"),
             )
             self._add(matchup)
 

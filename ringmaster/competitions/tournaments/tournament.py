@@ -53,6 +53,7 @@ from ringmaster.model.players import SECOND_SELF, GameName, Player
 from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
+from ringmaster.stats.sprt import Sprt
 
 #: Most matchups on the live display without a test.
 _MOST_LIVE = 60
@@ -120,12 +121,12 @@ class Tournament(Competition):
 
     def _add(self, matchup: Matchup) -> None:
         matchup.closed = any(base_code(code) in self._withdrawn for code in matchup.codes)
-        if matchup.sprt is not None:
+        if matchup.test is not None:
             # the test may end with the next result
             self.runs_ahead_from = 2
         self.matchups[matchup.id] = matchup
         self.tallies[matchup.id] = matchup.tally
-        matchup.tally.trial = matchup.new_sprt_progress()
+        matchup.tally.trial = matchup.new_trial()
 
     # before the first game
 
@@ -133,9 +134,9 @@ class Tournament(Competition):
         for book in self._books.values():
             self.unverified += book.load(self.say)
         for matchup in self.matchups.values():
-            if matchup.sprt is not None:
+            if isinstance(matchup.test, Sprt):
                 # imports scipy before any clock runs
-                matchup.sprt.llr([1, 1, 1])
+                matchup.test.llr([1, 1, 1])
         return []
 
     def setup(self) -> Setup:
@@ -158,16 +159,17 @@ class Tournament(Competition):
             yield repeats
         if matchup.id in self._endless and not matchup.closed:
             yield endless_warning("rounds" if self.rosters else "number_of_games")
-        progress = matchup.present_sprt_progress()
-        if progress is not None and matchup.limit != 0:
-            yield from sequential_warnings(matchup.limit, matchup.alternating, progress)
+        trial = matchup.present_trial()
+        if trial is not None and matchup.limit != 0:
+            yield from sequential_warnings(matchup.limit, matchup.alternating, trial)
             if changed := matchup.changed_test():
-                yield f"the SPRT {changed}"
+                name = "SPRT" if isinstance(trial.test, Sprt) else "end of the match"
+                yield f"the {name} {changed}"
 
     def _check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
         for matchup in self.matchups.values():
-            if matchup.limit == 0 or matchup.closed:
+            if not matchup.wants(0):
                 continue
             for player in matchup.players:
                 # a second self is the same engine
@@ -202,7 +204,10 @@ class Tournament(Competition):
         if self._turns is None:
             for matchup in self.matchups.values():
                 # not in `restore`: later results were judged by an earlier test
-                matchup.tally.trial = matchup.present_sprt_progress()
+                matchup.tally.trial = matchup.present_trial()
+            for matchup in self.matchups.values():
+                if matchup.race:
+                    matchup.judge()
             self._turns = Turns(self.matchups.values(), self._holds)
         following = self._turns.first()
         if following is None:
@@ -237,6 +242,10 @@ class Tournament(Competition):
                 # the book of a removed matchup is unknown
                 if id not in self.matchups or self.matchups[id].book is matchup.book
             )
+        elif number is None and is_first and matchup.after is not None:
+            # games like those of the stages before would be no new evidence
+            before = (self._openings_by_round(m.id, ticket) for m in matchup.earlier)
+            number = unit_of(ticket) + sum(before)
         if number is not None:
             ticket["n"] = number
             self._numbers.register(ticket)
@@ -328,11 +337,15 @@ class Tournament(Competition):
         milestone = ""
         if matchup is not None and not void:
             matchup.open.discard(ticket["i"])
-            report = matchup.decision()
-            if report is not None:
-                doubts = [f"doubtful: {doubt.sentence}" for doubt in doubts_of([tally])]
-                notes = tuple(f"matchup {id}: {line}" for line in (*report.lines(), *doubts))
-                milestone = f"{matchup.name}: {report.conclusion}"
+            for decided in matchup.judge():
+                report = decided.report()
+                lines = [decided.remark] if report is None else report.lines()
+                milestone = f"{decided.name}: {lines[-1]}"
+                lines += [f"doubtful: {doubt.sentence}" for doubt in doubts_of([decided.tally])]
+                notes += tuple(f"matchup {decided.id}: {line}" for line in lines)
+            if matchup.stage and (notes or matchup.complete()):
+                # another stage may begin
+                self._turns = None
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(
             result_line(result, codes),
@@ -381,9 +394,7 @@ class Tournament(Competition):
                     f"matchup {id} was played between {' and '.join(tally.players)}, the control "
                     f"file has {' and '.join(matchup.codes)} now; put it back, add the new "
                     "matchup at the end or with another id, or use reset",
-                    ("matchups", [*self.matchups].index(id))
-                    if not self.rosters
-                    else self.rosters[:1],
+                    matchup.place or self.rosters[:1],
                 )
             matchup.tally = tally
             matchup.open.clear()
@@ -447,7 +458,7 @@ class Tournament(Competition):
     def _shown(self) -> Iterator[Matchup]:
         """Yield the matchups of a report: those with games, and others unless there may be many."""
         for matchup in self.matchups.values():
-            wanted = not self.rosters and matchup.limit != 0
+            wanted = not self.rosters and matchup.limit != 0 and not matchup.delay
             if matchup.tally.completed or matchup.tally.void or wanted:
                 yield matchup
 
@@ -458,7 +469,7 @@ class Tournament(Competition):
         rows = {
             headings[matchup.id]: matchup.info()
             for matchup in self._shown()
-            if not many or matchup.sprt is not None
+            if not many or matchup.test is not None
         }
         return [live_table(rows, self._game)] if rows else []
 
@@ -477,7 +488,7 @@ class Tournament(Competition):
         results = [
             matchup.match_result()
             for matchup in self.matchups.values()
-            if matchup.tally.completed or (matchup.limit != 0 and not matchup.closed)
+            if matchup.tally.completed or (matchup.wants(0) and not matchup.delay)
         ]
         return matches_verdict(results)
 

@@ -261,7 +261,7 @@ class ClosingMatches:
             codes = self._codes(settings.against)
             is_current = (match.conditions, matchup.codes) == (settings.conditions, codes)
         if is_current and settings is not None and standing.due:
-            matchup.limit, matchup.sprt = settings.games, settings.sprt
+            matchup.limit, matchup.test = settings.games, settings.sprt
         return matchup if is_current else None
 
     def _add(self, standing: Standing) -> Matchup:
@@ -280,8 +280,8 @@ class ClosingMatches:
         self.matches.append(match)
         matchup = self._append_matchup(match)
         if self.settings is not None:
-            matchup.sprt = settings.sprt
-            match.tally.trial = matchup.new_sprt_progress()
+            matchup.test = settings.sprt
+            match.tally.trial = matchup.new_trial()
         return matchup
 
     def _append_matchup(self, match: Match) -> Matchup:
@@ -299,7 +299,7 @@ class ClosingMatches:
             tally=tally,
             limit=match.games or None,
             alternating=True,
-            sprt=None if tally.trial is None else tally.trial.test,
+            test=None if tally.trial is None else tally.trial.test,
         )
         self._matchups.append(matchup)
         return matchup
@@ -311,7 +311,7 @@ class ClosingMatches:
             if self.nothing(standing):
                 return None
             matchup = self._add(standing)
-        matchup.tally.trial = matchup.present_sprt_progress()
+        matchup.tally.trial = matchup.present_trial()
         self.matches[-1].games = matchup.limit or 0
         if not matchup.wants_more():
             return None
@@ -354,7 +354,7 @@ class ClosingMatches:
             return Reaction(line, replay=True)
         matchup.open.discard(ticket["g"])
         self.current(standing)
-        report = matchup.decision()
+        report = matchup.report() if matchup.judge() else None
         notes = [] if report is None else report.lines()
         if matchup.complete():
             notes.append(f"complete, {matchup.tally.estimate()}")

@@ -67,7 +67,7 @@ BUDGET = {
     "engines": 3600,
     "execution": 4079,
     "export": 1083,
-    "forecast": 1045,
+    "forecast": 1041,
     "formats": 3484,
     "games": 2194,
     "model": 2652,
@@ -78,7 +78,7 @@ BUDGET = {
     "results": 1307,
     "scaffold": 2666,
     "server": 598,
-    "stats": 992,
+    "stats": 987,
     "storage": 3068,
     "tuners": 7631,
 }

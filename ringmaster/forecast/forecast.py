@@ -78,12 +78,7 @@ def recent_games(loaded: LoadedCompetition) -> list[StoredGame]:
 
 
 class Timing(NamedTuple):
-    """Duration of games.
-
-    seconds   of a game, None if no game has been timed
-    source    of the seconds
-    parallel  games at a time
-    """
+    """Seconds of a game, None if unknown, with their source, and the games at a time."""
 
     seconds: float | None
     source: str

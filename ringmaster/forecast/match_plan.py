@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import Any
 
 import msgspec
@@ -68,17 +68,19 @@ def run(
     matchups = [matchup for matchup in competition.matchups.values() if matchup.limit != 0]
     if not matchups:
         raise UsageError(f"no matchup of {loaded.code} has games to play")
-    ids = [matchup.id for matchup in matchups]
-    strengths = by_code(options.elo, ids, "--elo", "there is no matchup {!r}")
+    strengths = by_code(options.elo, [m.id for m in matchups], "--elo", "there is no matchup {!r}")
     plans: dict[str, dict[str, Any]] = {}
+    timings: list[Timing] = []
     for matchup, elo in zip(matchups, strengths, strict=True):
         # all games of a roster have the same settings
         played = [g for g in recent if competition.rosters or g.ticket["m"] == matchup.id]
-        timing = Timing.of(options, played, _clocked(matchup))
-        plan = _plan(options, matchup, timing, elo)
+        timings.append(Timing.of(options, played, _clocked(matchup)))
+        plan = _plan(options, matchup, timings[-1], elo)
         plans.setdefault(repr(plan), {"matchups": [], **plan})["matchups"].append(matchup.name)
     data = {"competition": loaded.code, "parallel": options.parallel, "plans": [*plans.values()]}
-    timing = Timing.of(options, recent, _clocked(matchups[0]))
+    seconds = [timing.seconds for timing in timings if timing.seconds is not None]
+    mean = fmean(seconds) if len(seconds) == len(timings) else None
+    timing = Timing(mean, "mean of the matchups", options.parallel)
     if competition.rosters:
         total = competition.summary(live=True).progress.total
         data |= {"games": total, "hours": total and timing.hours(total)}
@@ -103,13 +105,12 @@ def _plan(
         "sprt": test and msgspec.structs.asdict(test),
         "number_of_games": limit,
         "seconds_per_game": timing.seconds,
-        "assumed": [f"{origin}; 1 Elo is {0.5 / deviation:.2f} nElo", str(timing)],
+        "duration": str(timing),
+        "assumed": [f"{origin}; 1 Elo is {0.5 / deviation:.2f} nElo"],
         "warnings": [],
     }
     if not matchup.even:
-        plan["assumed"].append(
-            "with fixed colours or a handicap, Elo is of the score, not of strength"
-        )
+        plan["assumed"].append("fixed colours or a handicap: Elo is of the score, not of strength")
     if limit is not None:
         error = deviation / math.sqrt(limit)
         for name, z in _WIDTHS.items():
@@ -184,12 +185,9 @@ def _clocked(matchup: Matchup) -> float | None:
     return total
 
 
-def _time(hours: float) -> str:
-    return format_duration(3600 * hours)
-
-
-_COUNT, _ELO = "{:,.0f}".format, "{:+.1f}".format
+_COUNT, _ELO = "{:,.0f}".format, "{:+z.1f}".format
 _GAMES = Column("games", "games", _COUNT)
+_TIME = Column("hours", "time", lambda hours: format_duration(3600 * hours))
 _TESTS = (
     Column("elo", "Elo", _ELO),
     Column("nelo", "nElo", _ELO),
@@ -199,7 +197,7 @@ _TESTS = (
     Column("h1", "pass", short_probability),
     Column("h0", "fail", short_probability),
     Column("undecided", "undecided", short_probability),
-    Column("hours", "time", _time),
+    _TIME,
 )
 _FIXED = (
     Column("name", "matchup", align=LEFT),
@@ -208,18 +206,19 @@ _FIXED = (
     Column("shown_80", "80 % see", "{:.1f} Elo".format),
     Column("shown_95", "95 % see", "{:.1f} Elo".format),
     Column("shown_elo", "see --elo", short_probability),
-    Column("hours", "time", _time),
+    Column("seconds_per_game", "a game", "{:.3g} s".format),
+    _TIME,
 )
 
 
 def _report(data: dict[str, Any]) -> Report:
-    count = counted(data["parallel"], "game")
     tests: list[Table] = []
     fixed: defaultdict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for plan in data["plans"]:
         (name, *others), test, limit = plan["matchups"], plan["sprt"], plan["number_of_games"]
         name += f" and {len(others)} more" if others else ""
-        notes = [f"assumed: {line}" for line in plan["assumed"]]
+        duration = [] if test is None and plan["seconds_per_game"] else [plan["duration"]]
+        notes = [f"assumed: {line}" for line in (*plan["assumed"], *duration)]
         if test is None:
             fixed[*notes].append({"name": name, **plan})
             continue
@@ -227,7 +226,7 @@ def _report(data: dict[str, Any]) -> Report:
         most = f", at most {limit:,} games" if limit else ""
         title = f"{name}: SPRT {test['elo0']:g} to {test['elo1']:g} {unit}{most}"
         columns = tuple(c for c in _TESTS if limit or c.key != "undecided")
-        about = "games: the mean at that difference; 5 % of tests end before, 5 % after; pass: H1"
+        about = "games: their mean; 5 % of tests end before, 5 % after; pass: H1 accepted; fail: H0"
         notes = [about, *notes, *(f"warning: {line}" for line in plan["warnings"])]
         tests.append(Listing(columns, plan["tests"]).table(title, notes))
     about = "± is the 95 % interval; it excludes 0 in 80 % or 95 % of matches at that difference"
@@ -236,8 +235,10 @@ def _report(data: dict[str, Any]) -> Report:
     ]
     if "usual" in data:
         note = "games if the true difference is elo0 or elo1; in the middle 1.6 times as many"
-        columns = (Column("tests", "usual SPRT in nElo", align=LEFT), _GAMES, _TESTS[-1])
+        columns = (Column("tests", "usual SPRT in nElo", align=LEFT), _GAMES, _TIME)
         tables.append(Listing(columns, data["usual"]).table(notes=[note]))
-    ends = [f"all {data['games']:,} games: {_time(data['hours'])}"] if data.get("hours") else []
-    head = f"plan of {data['competition']}: {count} at a time"
-    return Report((Text((head,)), *tests, *tables, Text(tuple(ends))))
+    ends: list[Text] = []
+    if data.get("hours"):
+        ends.append(Text((f"all {data['games']:,} games: {_TIME.show(data['hours'])}",)))
+    head = f"plan of {data['competition']}: {counted(data['parallel'], 'game')} at a time"
+    return Report((Text((head,)), *tests, *tables, *ends))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from benchmarks import sprt_error_rates
 from ringmaster.cli import run
 from ringmaster.stats.sprt import Sprt, forecast
 from tests.competitions.golden import check_golden
+from tests.program import REPOSITORY
 from tests.recorded import recorded, ticket, won
 
 MATCH = """
@@ -163,12 +166,12 @@ def test_hours_come_from_the_games_at_a_time_and_the_clock(plan: Plan) -> None:
         data = only(plan(match + clock + "\n", "-j", "3"))
         assert data["seconds_per_game"] == pytest.approx(expected), clock
         assert data["hours"] == pytest.approx(1200 * expected / 3 / 3600)
-        assert "estimated from the time control" in data["assumed"][1]
+        assert "estimated from the time control" in data["duration"]
     given = only(plan(match + 'time_control = "10+0.1"\n', "--seconds-per-game", "7"))
     assert given["seconds_per_game"] == 7
     unknown = only(plan(match + "nodes = 1000\n"))
     assert unknown["hours"] is None
-    assert "no game has been timed yet" in unknown["assumed"][1]
+    assert "no game has been timed yet" in unknown["duration"]
 
 
 def test_results_and_seconds_are_measured_from_200_games_on(
@@ -193,7 +196,8 @@ def test_results_and_seconds_are_measured_from_200_games_on(
         control.with_suffix(".status").unlink(missing_ok=True)
         recorded(control, games[:count])
         assert run([str(control), "plan", "--json"]) == 0
-        texts.append(" ".join(only(json.loads(capsys.readouterr().out))["assumed"]))
+        data = only(json.loads(capsys.readouterr().out))
+        texts.append(f"{data['assumed'][0]}, {data['duration']}")
     assert "61 % draws" in texts[0]
     # half of the pairs have ¾, half ¼: a deviation of ¼, √2/4 of a game
     assert "results as in its 200 games; 1 Elo is 1.41 nElo" in texts[1]
@@ -213,6 +217,16 @@ def test_matchups_on_the_same_terms_have_one_plan(plan: Plan) -> None:
     assert "usual" not in data
 
 
+def test_hours_of_all_games_are_those_of_each_clock(plan: Plan) -> None:
+    quick = 'players["a"] = Player(["engine"], move_time=0.01)\n'
+    data = plan(
+        quick + 'move_time = 1\ncompetitors = list("abc")\nrounds = 10\n', type="allplayall"
+    )
+    each = [p["seconds_per_game"] for p in data["plans"]]
+    assert each == pytest.approx([60.6, 120])
+    assert data["hours"] == pytest.approx((60.6 + 60.6 + 120) * 10 / 3600)
+
+
 def test_swiss_is_planned_before_its_first_round(plan: Plan) -> None:
     swiss = 'competitors = list("abcd")\nrounds = 3\ngames_per_pairing = 10\nmove_time = 1\n'
     data = plan(swiss, type="swiss")
@@ -223,7 +237,7 @@ def test_swiss_is_planned_before_its_first_round(plan: Plan) -> None:
 
 def test_fixed_colours_are_told(plan: Plan) -> None:
     data = only(plan(PAIR + "number_of_games = 10\nboard_size, komi = 9, 7.5\n", game="go"))
-    assert "with fixed colours or a handicap" in data["assumed"][-1]
+    assert "fixed colours or a handicap" in data["assumed"][-1]
     assert data["assumed"][0].startswith("0 % draws (--draw-ratio); 1 Elo is 1.00 nElo")
 
 
@@ -257,3 +271,21 @@ def test_text_explains_its_columns(
     )
     assert run([str(tmp_path / "event.ctl"), "plan", "-j", "4", "--elo", "3"]) == 0
     check_golden("match_plan", capsys.readouterr().out)
+
+
+def test_figures_of_the_documentation_are_those_of_its_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (REPOSITORY / "docs" / "planning_a_match.rst").read_text()
+    _, _, rest = page.partition(":caption: error.ctl\n")
+    error = tmp_path / "error.ctl"
+    error.write_text(textwrap.dedent(rest[: rest.index("::")]).replace("book.epd", "openings.epd"))
+    shutil.copy(REPOSITORY / "controlfiles" / "openings.epd", tmp_path)
+    example = str(REPOSITORY / "controlfiles" / "sprt_chess.ctl")
+    assert run([example, "plan", "-j", "2", "--seconds-per-game", "3"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert run([str(error), "plan", "-j", "8"]) == 0
+    shown += [line for line in capsys.readouterr().out.splitlines() if " games  " in line]
+    assert len(shown) > 20
+    told = {line.strip() for line in page.splitlines()}
+    assert [line for line in shown if line.strip() not in told] == []

@@ -10,6 +10,8 @@ difference of the players makes H0, or H1, exactly true.
 All matches are simulated in arrays by a separate solver.  Near a bound, `ringmaster.stats.sprt`
 decides ("judged" counts this); it also judges random other matches.  "apart" is the largest
 difference of the two ratios.  If it is below NEAR, every match ended at the right result.
+
+"planned" is the number of games that `plan` expects.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ringmaster.stats.elo import NELO
-from ringmaster.stats.sprt import Sprt
+from ringmaster.stats.sprt import Sprt, forecast
 
 DRAW_ELO = 200.0
 OPENING_ELO = 100.0
@@ -43,6 +45,7 @@ TESTS = {
     "logistic 0 to 20": ("logistic", 0.0, 20.0),
     "normalized 0 to 5": ("normalized", 0.0, 5.0),
 }
+TRUTHS = {0: "H0", 0.5: "middle", 1: "H1"}
 
 
 def game(elo: float) -> Array:
@@ -127,9 +130,11 @@ def shortest(test: Sprt, pattern: list[int]) -> int:
 
 
 def simulate(
-    runs: int, seed: int, name: str, results: int, h1_true: bool
-) -> tuple[str, int, bool, float, float, int, int, float]:
+    runs: int, seed: int, name: str, results: int, true: float
+) -> tuple[str, int, float, float, float, int, int, float]:
     """Return the name, results and true hypothesis of a simulation with its figures.
+
+    true  0 for H0, 1 for H1, ½ for the middle, where H0 counts as wrong
 
     The figures are the share of wrong decisions, the mean number of games, the largest number of
     results, the judgements of `Sprt`, and the largest difference to it.
@@ -137,9 +142,9 @@ def simulate(
     model, elo0, elo1 = TESTS[name]
     test = Sprt(elo0, elo1, model=model)  # type: ignore[arg-type]
     low, high = test.bounds
-    p = truth(results, model, elo1 if h1_true else elo0)
+    p = truth(results, model, elo0 + true * (elo1 - elo0))
     edges = np.cumsum(p)[:-1]
-    key = [seed, results, int(h1_true), list(TESTS).index(name)]
+    key = [seed, results, 2 if true == 0.5 else int(true), list(TESTS).index(name)]
     rng, sample = np.random.default_rng(key), np.random.default_rng([*key, 1])
     counts = np.zeros((runs, results))
     null, other = (Fits(model, elo, results, runs) for elo in (elo0, elo1))
@@ -170,13 +175,20 @@ def simulate(
             ended[row] = bool(test.judge(row_counts))
         if ended.any():
             accepted_h1 = llr[ended] > 0
-            wrong += int((accepted_h1 != h1_true).sum())
+            wrong += int((accepted_h1 != (true > 0)).sum())
             played += number * int(ended.sum())
             counts = counts[~ended]
             null.keep(~ended)
             other.keep(~ended)
     games = played / runs * (2 if results == 5 else 1)
-    return name, results, h1_true, wrong / runs, games, number, judged, apart
+    return name, results, true, wrong / runs, games, number, judged, apart
+
+
+def planned(name: str, results: int, true: float) -> float:
+    """Return the mean number of games that `plan` expects."""
+    model, elo0, elo1 = TESTS[name]
+    test = Sprt(elo0, elo1, model=model)  # type: ignore[arg-type]
+    return forecast(test, truth(results, model, elo0 + true * (elo1 - elo0)).tolist())["games"]
 
 
 def main() -> None:
@@ -188,14 +200,14 @@ def main() -> None:
     parser.add_argument("--results", type=int, choices=(3, 5), help="only games, or only pairs")
     parser.add_argument("-j", type=int, default=1, help="processes")
     arguments = parser.parse_args()
-    heads = ("test", "results", "true", "wrong", "mean games", "longest", "judged", "apart")
-    print("{:22}{:>8}{:>6}{:>9}{:>12}{:>10}{:>9}{:>9}".format(*heads))
+    heads = ("test", "results", "true", "wrong", "games", "planned", "longest", "judged", "apart")
+    print("{:22}{:>8}{:>7}{:>9}{:>8}{:>9}{:>10}{:>9}{:>9}".format(*heads))
     jobs = [
         (name, results, true)
         for name in TESTS
         if arguments.only == name or (arguments.only not in TESTS and arguments.only in name)
         for results in ((arguments.results,) if arguments.results else (3, 5))
-        for true in (False, True)
+        for true in TRUTHS
     ]
     run = partial(simulate, arguments.runs, arguments.seed)
     with ProcessPoolExecutor(arguments.j) as pool:
@@ -203,8 +215,8 @@ def main() -> None:
             name, results, true, wrong, games, longest, judged, apart = row
             longest *= 2 if results == 5 else 1
             print(
-                f"{name:22}{results:8}{'H1' if true else 'H0':>6}{wrong:9.2%}{games:12.0f}"
-                f"{longest:10}{judged:9}{apart:9.0e}",
+                f"{name:22}{results:8}{TRUTHS[true]:>7}{wrong:9.2%}{games:8.0f}"
+                f"{planned(name, results, true):9.0f}{longest:10}{judged:9}{apart:9.0e}",
                 flush=True,
             )
 

@@ -21,6 +21,7 @@ VALUES = {
     "correlation": "0.5",
     "optimum": "start,a=0.3",
     "elo": "2,a=3",
+    "penta": "1,2,3,2,1",
     "cluster": "local",
     "game": "chess",
     "score_pov": "white",

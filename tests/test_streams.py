@@ -31,14 +31,14 @@ VERBS = {
     "show --help": 0,
     "--version": 0,
     "new chess spsa -": 0,
-    "plan @": 2,
+    "plan @": 0,
     "stop @": 1,
     "run none.ctl": 1,
     "reset @": 2,
     "": 2,
 }
 #: Verbs that print nothing to standard output, or need none.
-SILENT = ("report @", "run @", "plan @", "stop @", "run none.ctl", "")
+SILENT = ("report @", "run @", "stop @", "run none.ctl", "")
 
 
 @pytest.fixture(scope="module")

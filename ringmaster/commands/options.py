@@ -140,7 +140,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             verbatim=True,
         ),
         Verb("check", "start and test every player", "check.check"),
-        Verb("plan", "estimate a tune's length and gain (spsa)", "plan.plan"),
+        Verb("plan", "estimate the length of a match, or of a tune with its gain", "plan.plan"),
         Verb("simulate", "simulate a tune (spsa)", "plan.simulate"),
     ),
     "play": (
@@ -451,8 +451,16 @@ OPTIONS: tuple[Option, ...] = (
         _FORECASTS,
         Option(
             "--elo ELO[,CODE=ELO…]",
+            "in a match also this true difference, for all matchups or one; in a tune as for "
+            "simulate",
+            values.by_code(values.ELO),
+            verbs=("plan",),
+        ),
+        Option(
+            "--elo ELO[,CODE=ELO…]",
             "Elo lost at half a range from the optimum, for each parameter (default 2)",
             values.by_code(values.NOT_NEGATIVE),
+            verbs=("simulate",),
         ),
         Option(
             "--optimum WHERE",
@@ -467,6 +475,13 @@ OPTIONS: tuple[Option, ...] = (
             values.SHARE,
         ),
         Option(
+            "--penta N,N,N,N,N",
+            "pairs with 0, ½, 1, 1½ and 2 points in a similar match (default: as measured, else by "
+            "--draw-ratio)",
+            values.PENTA,
+            verbs=("plan",),
+        ),
+        Option(
             "--seed N",
             "seed of the random numbers (default 0)",
             values.INTEGER,
@@ -474,7 +489,7 @@ OPTIONS: tuple[Option, ...] = (
         ),
         Option(
             "--seconds-per-game S",
-            "duration of a game (default: as measured)",
+            "duration of a game (default: as measured, else by the time control)",
             values.ABOVE_ZERO,
             verbs=("plan",),
         ),

@@ -1,4 +1,4 @@
-"""The actions that forecast a tune: `plan`, `simulate`."""
+"""The actions that forecast a match or a tune: `plan`, `simulate`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import fields
 
 from ringmaster.commands.console import DONE, say, say_data
 from ringmaster.commands.loading import load
+from ringmaster.competitions.tournaments.tournament import Tournament
 from ringmaster.forecast.forecast import ForecastOptions
+from ringmaster.forecast.match_plan import run as plan_match
 from ringmaster.forecast.plan import run as make_plan
 from ringmaster.forecast.simulate import Meter
 from ringmaster.forecast.simulate import run as make_simulation
@@ -17,9 +19,10 @@ from ringmaster.loaded_competition import LoadedCompetition
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    """Print an estimate of a tune's length and gain."""
+    """Print an estimate of a match's or a tune's length."""
     loaded = load(arguments)
-    text, data = make_plan(_options(arguments, loaded), loaded)
+    is_match = isinstance(loaded.competition, Tournament)
+    text, data = (plan_match if is_match else make_plan)(_options(arguments, loaded), loaded)
     say_data(data) if arguments.json else say(text())
     return DONE
 

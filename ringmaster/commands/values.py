@@ -60,6 +60,7 @@ PORT = Value(_integer(0, 65_535), "a port", "8765")
 INTEGER = Value(_integer(), "an integer", "1")
 PLIES = Value(_integer(0, 99_999), "a number of plies", "16")
 NOT_NEGATIVE = Value(_number(0.0, 1e6), "a number from 0 to a million", "2.5")
+ELO = Value(_number(-1000, 1000), "a number from -1000 to 1000", "2.5")
 ABOVE_ZERO = Value(_number(1e-9, 1e9), "a number above 0", "1.5")
 SHARE = Value(_number(0.0, 0.999), "a number from 0 to 0.999", "0.6")
 
@@ -89,6 +90,14 @@ def _read_endpoint(text: str) -> str:
     return text
 
 
+def _read_penta(text: str) -> tuple[int, ...]:
+    counts = tuple(map(_integer(0), re.split(r"[,\s]+", text.strip("[] "))))
+    if len(counts) != 5 or max(counts) == sum(counts):
+        raise ValueError(text)
+    return counts
+
+
+PENTA = Value(_read_penta, "five numbers of pairs, not of one kind", "200,4860,10023,4742,175")
 CLUSTER = Value(_read_cluster, "tls://HOST:PORT, tcp://HOST:PORT, local or off", "tls://node1:8786")
 ENDPOINT = Value(_read_endpoint, "HOST:PORT", "0.0.0.0:9000")
 

@@ -1,19 +1,23 @@
-"""Simulated tunes of a control file, for `plan` and `simulate`: the assumptions, from options
-and from measurements of the status file, and the run."""
+"""Assumptions of forecasts, from options and from measurements of the status file, and simulated
+tunes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError, counted
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.players import GameName
 from ringmaster.stats.elo import Z95
+from ringmaster.storage.entries import StoredGame
 from ringmaster.storage.store import Store
 from ringmaster.tuners.simulation import (
     DRAW_MODELS,
@@ -45,6 +49,7 @@ class ForecastOptions:
 
     elo, optimum      values of --elo and --optimum
     draw_ratio        None: as measured
+    penta             pairs by points of 0, ½, 1, 1½ and 2, of a match; None: as measured
     parallel          games at a time in the real run
     seconds_per_game  of `plan`; None: as measured
     replicates, elo_model, draw_model, bias  of `simulate`
@@ -53,6 +58,7 @@ class ForecastOptions:
     elo: ByCode = field(default_factory=dict)
     optimum: ByCode = field(default_factory=dict)
     draw_ratio: float | None = None
+    penta: Sequence[int] | None = None
     seed: int = 0
     parallel: int = 1
     seconds_per_game: float | None = None
@@ -62,39 +68,42 @@ class ForecastOptions:
     bias: float = 0.0
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Measurements of the last games in the status file; None without games.
-
-    games       number of measured games
-    seconds     wall time of a game
-    draw_ratio  share of draws
-    """
-
-    games: int = 0
-    seconds: float | None = None
-    draw_ratio: float | None = None
-
-
-def _measured(loaded: LoadedCompetition) -> Measured:
-    """Return the measurements of the status file.  Raises StoreError."""
+def recent_games(loaded: LoadedCompetition) -> list[StoredGame]:
+    """Return the last games of the status file without void ones.  Raises StoreError."""
     if not loaded.paths.has_results:
-        return Measured()
-    store = Store.open_readonly(loaded.paths.status)
-    try:
-        last = sum(store.counts())
-        results = [r.result for r in store.games(max(0, last - _MEASURED_RESULTS))]
-    finally:
-        store.close()
-    played = [result for result in results if result.outcome != "void"]
-    if not played:
-        return Measured()
-    draws = sum(result.outcome == "draw" for result in played)
-    return Measured(
-        len(played),
-        sum(result.seconds for result in played) / len(played),
-        draws / len(played),
-    )
+        return []
+    with closing(Store.open_readonly(loaded.paths.status)) as store:
+        games = [*store.games(max(0, sum(store.counts()) - _MEASURED_RESULTS))]
+    return [game for game in games if game.result.outcome != "void"]
+
+
+class Timing(NamedTuple):
+    """Seconds of a game, None if unknown, with their source, and the games at a time."""
+
+    seconds: float | None
+    source: str
+    parallel: int
+
+    @classmethod
+    def of(
+        cls, options: ForecastOptions, played: Sequence[StoredGame], clocked: float | None = None
+    ) -> Timing:
+        """Return the duration by options, by played games, or the seconds `clocked`."""
+        seconds, source = options.seconds_per_game, "--seconds-per-game"
+        if seconds is None and played:
+            seconds = fmean(game.result.seconds for game in played)
+            source = f"last {counted(len(played), 'game')}"
+        elif seconds is None:
+            seconds, source = clocked, "estimated from the time control"
+        return cls(seconds, source, options.parallel)
+
+    def hours(self, games: float) -> float | None:
+        return self.seconds and games * self.seconds / self.parallel / 3600
+
+    def __str__(self) -> str:
+        if self.seconds is None:
+            return "no game has been timed yet; set --seconds-per-game to get the duration"
+        return f"games of {self.seconds:.3g} s ({self.source}), {self.parallel} at a time"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +117,7 @@ class Forecast:
 
     options: ForecastOptions
     competition: SpsaCompetition
-    known: Measured
+    timing: Timing
     elo: Array
     optimum: Array | None
     draw_ratio: float
@@ -156,14 +165,16 @@ def assume(options: ForecastOptions, loaded: LoadedCompetition) -> Forecast:
     competition = loaded.competition
     if not isinstance(competition, SpsaCompetition):
         raise UsageError(
-            f"plan and simulate are for competition_type 'spsa'; {loaded.code} is of type "
-            f"{competition.type_name!r}"
+            "plan is for tournaments and for competition_type 'spsa', simulate for 'spsa' only; "
+            f"{loaded.code} is of type {competition.type_name!r}"
         )
-    known, tuner = _measured(loaded), competition.tuner
+    if options.penta is not None:
+        raise UsageError("--penta is for matches; a tune has --draw-ratio")
+    played, tuner = recent_games(loaded), competition.tuner
     codes = [p.code for p in competition.tuned]
     elo, elo_text = _elo(options.elo, codes)
     optimum, place_text = _optimum(options.optimum, codes, tuner.space)
-    ratio, ratio_text = _draw_ratio(options.draw_ratio, competition, known)
+    ratio, ratio_text = assumed_draws(options.draw_ratio, competition.settings.game, played)
     values = None if optimum is None else tuner.space.values(optimum)
     try:
         model = Shaped.of(competition.tuned, elo, options.elo_model, optimum=values)
@@ -191,7 +202,7 @@ def assume(options: ForecastOptions, loaded: LoadedCompetition) -> Forecast:
     return Forecast(
         options,
         competition,
-        known,
+        Timing.of(options, played),
         elo,
         optimum,
         ratio,
@@ -201,20 +212,21 @@ def assume(options: ForecastOptions, loaded: LoadedCompetition) -> Forecast:
     )
 
 
-def _by_parameter(values: ByCode, codes: list[str], option: str) -> list[Any]:
-    """Return an option's value for each parameter, None if it is not set."""
+def by_code(
+    values: ByCode, codes: Sequence[str], option: str, unknown: str = "no parameter {!r} is tuned"
+) -> list[Any]:
+    """Return an option's value for each parameter or matchup, None if it is not set."""
     for code in values:
         if code is not None and code not in codes:
-            raise UsageError(
-                f"{option}: no parameter {code!r} is tuned; there are {', '.join(codes)}"
-            )
+            known = ", ".join(codes)
+            raise UsageError(f"{option}: {unknown.format(code)}; there are {known}")
     return [values.get(code, values.get(None)) for code in codes]
 
 
 def _elo(option: ByCode, codes: list[str]) -> tuple[Array, str]:
-    values = [
-        DEFAULT_ELO if value is None else value for value in _by_parameter(option, codes, "--elo")
-    ]
+    values = [DEFAULT_ELO if value is None else value for value in by_code(option, codes, "--elo")]
+    if min(values) < 0:
+        raise UsageError(f"--elo: a tune loses Elo, {min(values):g} is not a number from 0")
     if len(set(values)) == 1:
         text = f"{values[0]:g} Elo are lost at half a range from the optimum of each parameter"
     else:
@@ -224,7 +236,7 @@ def _elo(option: ByCode, codes: list[str]) -> tuple[Array, str]:
 
 
 def _optimum(option: ByCode, codes: list[str], space: Space) -> tuple[Array | None, str]:
-    places = _by_parameter(option, codes, "--optimum")
+    places = by_code(option, codes, "--optimum")
     kinds = {place for place in places if place is not None} or {"random"}
     if kinds == {"random"}:
         return None, "optima may be anywhere within the bounds (--optimum)"
@@ -238,15 +250,16 @@ def _optimum(option: ByCode, codes: list[str], space: Space) -> tuple[Array | No
     return optimum, f"optima: {each} (--optimum)"
 
 
-def _draw_ratio(
-    option: float | None, competition: SpsaCompetition, known: Measured
+def assumed_draws(
+    option: float | None, game: GameName, played: Sequence[StoredGame] = ()
 ) -> tuple[float, str]:
+    """Return the share of draws between equal players, with its origin in words."""
     if option is not None:
         return option, f"{100 * option:g} % draws (--draw-ratio)"
-    if known.draw_ratio is not None:
-        ratio = min(known.draw_ratio, 0.999)
-        return ratio, f"{100 * ratio:.1f} % draws, as in the last {counted(known.games, 'game')}"
-    ratio = _DRAWS_IN_CHESS if competition.settings.game == "chess" else 0.0
+    if played:
+        ratio = min(fmean(game.result.outcome == "draw" for game in played), 0.999)
+        return ratio, f"{100 * ratio:.1f} % draws, as in the last {counted(len(played), 'game')}"
+    ratio = _DRAWS_IN_CHESS if game == "chess" else 0.0
     return ratio, f"{100 * ratio:g} % draws (--draw-ratio)"
 
 

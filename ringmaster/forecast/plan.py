@@ -44,18 +44,6 @@ class Plan:
     course: SimulatedCourse | None
 
     @property
-    def seconds(self) -> float | None:
-        """Duration of a game, None if no game has been timed."""
-        return self.forecast.options.seconds_per_game or self.forecast.known.seconds
-
-    @property
-    def hours(self) -> float | None:
-        """Duration of the tune, None if no game has been timed."""
-        if self.seconds is None:
-            return None
-        return self.forecast.games * self.seconds / self.forecast.options.parallel / 3600
-
-    @property
     def lost(self) -> tuple[float, float] | None:
         """Expected Elo loss of all parameters at the start and at the end, None if unknown."""
         if self.outlook is not None:
@@ -112,9 +100,9 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
             for row in rows
         ],
         "all": total,
-        "seconds_per_game": plan.seconds,
+        "seconds_per_game": plan.forecast.timing.seconds,
         "parallel": plan.forecast.options.parallel,
-        "hours": plan.hours,
+        "hours": plan.forecast.timing.hours(plan.forecast.games),
         "warnings": Warnings(plan).lines(),
     }
 
@@ -230,15 +218,11 @@ def _outcome(plan: Plan) -> list[str]:
             "this method has no formula, and the tune is too long for a simulation here; "
             "use simulate"
         )
-    if plan.hours is None:
-        lines.append("no game has been timed yet; set --seconds-per-game to get the duration")
+    hours = forecast.timing.hours(forecast.games)
+    if hours is None:
+        lines.append(str(forecast.timing))
     else:
-        is_measured = plan.seconds == forecast.known.seconds
-        source = f" (last {counted(forecast.known.games, 'game')})" if is_measured else ""
-        lines.append(
-            f"{counted(forecast.games, 'game')} of {plan.seconds:.3g} s{source}, "
-            f"{forecast.options.parallel} at a time: {format_duration(3600 * plan.hours)}"
-        )
+        lines.append(f"{forecast.games:,} {forecast.timing}: {format_duration(3600 * hours)}")
     return lines
 
 

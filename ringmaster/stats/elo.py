@@ -124,6 +124,11 @@ def elo_of_score(score: float) -> float:
     return 400 * math.log10(score / (1 - score)) + 0.0
 
 
+def score_of_elo(elo: float) -> float:
+    """Return the expected score (0..1) of a player that is `elo` stronger."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
 def from_counts(counts: Sequence[int]) -> EloEstimate:
     """Return the estimate from results, counted from worst to best.
 
@@ -222,11 +227,17 @@ def _games(counts: Sequence[int]) -> int:
     return sum(counts) * (2 if len(counts) == 5 else 1)
 
 
-def moment(counts: Sequence[int], centre: float, power: int) -> float:
+def moment(counts: Sequence[float], centre: float, power: int) -> float:
     """Return a moment of the scores from 0 to 1 of games or pairs, counted from worst to best."""
     scores = [i / (len(counts) - 1) for i in range(len(counts))]
     total = sum(n * (s - centre) ** power for n, s in zip(counts, scores, strict=True))
     return total / sum(counts)
+
+
+def spread(counts: Sequence[float]) -> tuple[float, float]:
+    """Return the mean score (0..1) of results, and the standard deviation of a game."""
+    mean = moment(counts, 0.0, 1)
+    return mean, math.sqrt(moment(counts, mean, 2) * (2 if len(counts) == 5 else 1))
 
 
 def normalized(counts: Sequence[int]) -> NormalizedElo:

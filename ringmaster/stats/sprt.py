@@ -14,11 +14,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.stats.elo import NELO
+from ringmaster.stats.elo import NELO, score_of_elo, spread
 
 #: The count of a result that has not occurred; with zero, a log-likelihood could be infinite.
 UNSEEN = 1e-3
@@ -168,6 +168,13 @@ class Sprt(msgspec.Struct, frozen=True, tag_field="kind", tag="sprt"):
         """The unit of elo0 and elo1: "nElo" or "Elo"."""
         return "nElo" if self.model == "normalized" else "Elo"
 
+    def fit(self, seen: Sequence[float], elo: float) -> list[float]:
+        """Return the distribution nearest to `seen` in which the first side is `elo` stronger."""
+        if self.model == "logistic":
+            return fit_score(seen, score_of_elo(elo))
+        # the standard deviation of a pair's mean is 1/√2 that of a game
+        return fit_normalised(seen, elo / NELO * (math.sqrt(2) if len(seen) == 5 else 1.0))
+
     def llr(self, counts: Sequence[int]) -> float:
         """Return the logarithm of the likelihood ratio of H1 to H0; always finite.
 
@@ -212,14 +219,72 @@ def _llr(test: Sprt, counts: tuple[int, ...]) -> float:
     if not any(counts):
         return 0.0
     seen = shares(counts)
-    if test.model == "logistic":
-        null, other = (
-            fit_score(seen, 1 / (1 + 10 ** (-elo / 400))) for elo in (test.elo0, test.elo1)
-        )
-    else:
-        # the standard deviation of a pair's mean is 1/√2 that of a game
-        scale = math.sqrt(2) if len(counts) == 5 else 1.0
-        null, other = (fit_normalised(seen, elo / NELO * scale) for elo in (test.elo0, test.elo1))
+    null, other = (test.fit(seen, elo) for elo in (test.elo0, test.elo1))
     return sum(counts) * math.fsum(
         q * math.log(p1 / p0) for q, p0, p1 in zip(seen, null, other, strict=True)
     )
+
+
+#: Mean overshoot of a bound by a walk, in standard deviations of its steps (Siegmund, "Sequential
+#: Analysis", 1985, chapter X).
+_OVERSHOOT = 0.5826
+#: Reflections at the bounds; further ones change no probability by 1e-9.
+_REFLECTIONS = 8
+#: The latest time, in squares of the distance of the bounds; one of 10 million tests lasts longer.
+_LATEST = 3.0
+
+
+def forecast(test: Sprt, results: Sequence[float], limit: int | None = None) -> dict[str, float]:
+    """Return the expected length and outcome of a test.
+
+    The ratio is nearly a Brownian motion, whose drift and variance follow from the true strength
+    (Van den Bergh, "Normalized Elo", 2021), between bounds beyond the test's by the overshoot.
+
+    results  true shares, worst to best, of games (3) or pairs (5)
+    limit    of games, None for none
+
+    games      mean number of games until the decision or the limit
+    low, high  one test in 20 takes fewer games, one in 20 more
+    h0, h1, undecided  probabilities to accept H0, to accept H1, and to reach the limit
+    """
+    import numpy as np
+    from scipy.special import log_ndtr
+
+    size = 2 if len(results) == 5 else 1
+    mean, deviation = spread(results)
+    logistic = test.model == "logistic"
+    # in standard deviations of a game
+    null, other = (
+        (score_of_elo(elo) - 0.5) / deviation if logistic else elo / NELO
+        for elo in (test.elo0, test.elo1)
+    )
+    step, gap = other - null, (mean - 0.5) / deviation - (null + other) / 2
+    # far from the hypotheses their fits have a larger deviation, one half as large in nElo
+    tilt = gap / step / (1 + size * gap * gap / (1 if logistic else 2))
+    below, above = (abs(bound) + _OVERSHOOT * step * math.sqrt(size) for bound in test.bounds)
+    latest = min(_LATEST * ((below + above) / step) ** 2, limit or math.inf)
+    times = np.geomspace(latest * 1e-5, latest, 4000)
+    variance = step * step * times
+
+    def passed(first: float, second: float, tilt: float) -> Any:
+        """Return the probabilities to have passed `first`, and before that not -`second`.
+
+        Reflected at both bounds, `first` is a series of levels that a motion without bounds passes
+        (Borodin and Salminen, "Handbook of Brownian Motion", 2002, part II, 3.0.4).  Factors are
+        added as logarithms: one may be huge where the other is tiny.
+        """
+        total = np.zeros_like(times)
+        for number in range(-_REFLECTIONS, _REFLECTIONS + 1):
+            level = first + 2 * number * (first + second)
+            sign = math.copysign(1.0, level)
+            for drift, factor in ((tilt, first - level), (-tilt, first + level)):
+                way = (sign * drift * variance - abs(level)) / np.sqrt(variance)
+                total += sign * np.exp(tilt * factor + log_ndtr(way))
+        return total
+
+    h0, h1 = passed(below, above, -tilt), passed(above, below, tilt)
+    ended = np.clip(h0 + h1, 0.0, 1.0)
+    mean = times[0] + np.trapezoid(1 - ended, times)
+    values = (mean, *np.interp([0.05, 0.95], ended, times), h0[-1], h1[-1], 1 - ended[-1])
+    names = ("games", "low", "high", "h0", "h1", "undecided")
+    return dict(zip(names, map(float, values), strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -260,16 +259,35 @@ def test_bad_option_is_answered_by_what_would_be_right(
     assert message in capsys.readouterr().err
 
 
-def test_other_competition_types_have_no_plan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--elo", "-3"], "--elo: a tune loses Elo, -3 is not a number from 0"),
+        (["--penta", "1,2,3,2,1"], "--penta is for matches; a tune has --draw-ratio"),
+    ],
+)
+def test_option_of_matches_is_refused_for_a_tune(
+    plan: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    message: str,
 ) -> None:
-    (tmp_path / "event.ctl").write_text(
-        'competition_type = "playoff"\ngame = "go"\nboard_size = 9\nkomi = 7.5\n'
-        f'players = {{"a": Player({[sys.executable]!r}), "b": Player({[sys.executable]!r})}}\n'
-        'matchups = [Matchup("a", "b", number_of_games=2)]\n'
-    )
-    assert run([str(tmp_path / "event.ctl"), "plan"]) == 2
-    assert "plan and simulate are for competition_type 'spsa'" in capsys.readouterr().err
+    plan()
+    assert run([str(tmp_path / "event.ctl"), "plan", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("type_name", "action"), [("clop_toga2", "plan"), ("playoff_chess", "simulate")]
+)
+def test_other_competition_types_have_no_forecast(
+    capsys: pytest.CaptureFixture[str], type_name: str, action: str
+) -> None:
+    path = Path(__file__).parents[2] / "controlfiles" / f"{type_name}.ctl"
+    assert run([str(path), action]) == 2
+    message = "plan is for tournaments and for competition_type 'spsa', simulate for 'spsa' only"
+    assert message in capsys.readouterr().err
 
 
 def test_elo_that_the_games_can_find_is_told_while_the_users_own_is_unknown(

@@ -28,7 +28,7 @@ from ringmaster.model.report import (
 )
 from ringmaster.model.results import GameResult
 from ringmaster.stats import elo
-from ringmaster.stats.elo import FEWEST, elo_of_score, wilson
+from ringmaster.stats.elo import FEWEST, elo_of_score, score_of_elo, wilson
 
 T = TypeVar("T")
 
@@ -220,7 +220,7 @@ def _score(tally: Tally) -> tuple[float, float, float]:
     low, high = _ends(tally)
     if estimate.known:
         # the expected scores of Elo differences
-        low, high = (1 / (1 + 10 ** (-end / 400)) for end in (estimate.low, estimate.high))
+        low, high = map(score_of_elo, (estimate.low, estimate.high))
     return 100 * tally.points(0) / tally.known, 100 * low, 100 * high
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain
@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ringmaster.competitions import KINDS, competition_class, type_names
+from ringmaster.competitions.common_settings import noting, placed
 from ringmaster.competitions.competition import Competition, Setup, Summary
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.parameter_binding import contradictions
@@ -41,8 +43,8 @@ from ringmaster.errors import (
     StoreCorrupt,
 )
 from ringmaster.model.jobs import is_of_closing_match
-from ringmaster.model.output_files import replacing
-from ringmaster.model.players import Player
+from ringmaster.model.output_files import cache_folder, replacing
+from ringmaster.model.players import Player, Source
 from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
 from ringmaster.model.settings import Setting, SettingPath
@@ -53,6 +55,8 @@ from ringmaster.storage.store import Store
 
 #: Key of `competition_files` in the settings.
 FILES = "files"
+#: Key of the store's note with the commits of players from git, by code.
+SOURCES = "sources"
 #: Played jobs by whose values the functions of a control file are judged; evenly chosen.
 MOST_PLAYED = 1000
 
@@ -103,6 +107,15 @@ class LoadedCompetition:
         self.settings[FILES] = competition_files(self.settings, self._directory)
         #: Codes of players whose new builds do not matter.
         self.accepted: set[str] = set()
+        #: Commits of players from git, by code, after `build_engines`.
+        self.sources: dict[str, Source] = {}
+        players = self.control_file.values["players"]
+        for code, definition in players.items():
+            source = definition.source(self._directory)
+            if source is not None:
+                # reports need no build
+                folder = str(cache_folder("builds") / "unbuilt")
+                players[code] = definition.built(replace(source, folder=folder), folder)
         self.competition: Competition
         self.conditions: ReportedConditions
         #: Failures of the control file's functions, after `prepare`.
@@ -138,6 +151,58 @@ class LoadedCompetition:
             raise self.control_file.error(several.errors) from None
         except SettingError as error:
             raise self.control_file.error([error]) from None
+
+    def build_engines(self, say: Callable[[str], None], *, update: bool = False) -> None:
+        """Build the engines from git that play, and run their benchmarks.
+
+        update  whether to take the present commits of refs, not the recorded ones
+
+        Raises ControlFileError, also in safe mode: a build runs code of the file.
+        """
+        players = self.control_file.values["players"]
+        playing = [job.player.source for job in self.setup().checks]
+        wanted = {
+            code: source
+            for code, definition in players.items()
+            if (source := definition.values.get("source")) in playing and source is not None
+        }
+        if not wanted:
+            return
+        if self.control_file.safe:
+            fault = "--safe builds no engine: build and program are code of the control file"
+            places = [("players", code, "git") for code in wanted]
+            raise self.control_file.error(SettingError(place, fault) for place in places)
+        # few control files need it
+        from ringmaster.sources import building
+
+        recorded: dict[str, Source] = {}
+        known: list[Source] = []
+        if self.paths.has_results:
+            with closing(Store.open_readonly(self.paths.status)) as store:
+                recorded = store.read_value(SOURCES, dict[str, Source]) or {}
+                known = [b.source for b in store.builds().values() if b.source is not None]
+        errors: list[SettingError] = []
+        chosen: dict[str, building.Chosen] = {}
+        for code, source in wanted.items():
+            former = None if update else recorded.get(code)
+            name = players[code].values["git"]
+            with noting(errors), placed("players", code):
+                own = replace(source, folder="")
+                chosen[code] = building.choose(own, name, former, say, others=wanted.values())
+        if errors:
+            raise self.control_file.error(errors)
+        for code, choice in chosen.items():
+            with self.locating_errors(), placed("players", code):
+                source = building.build(choice, say)
+                definition = players[code].built(source, source.folder)
+                if source.bench:
+                    source = building.run_bench(
+                        source, choice.commit.message, definition.values, say
+                    )
+                    building.check_nodes(source, [*known, *recorded.values()])
+            players[code] = players[code].built(source, source.folder)
+            self.sources[code] = source
+        self.forget_results()
 
     def prepare(self) -> None:
         """Load openings and positions.

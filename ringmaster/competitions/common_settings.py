@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +14,8 @@ import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
 from ringmaster.competitions.setting_types import NotGiven, flag, one_of, optional
-from ringmaster.errors import SettingError, counted, nearest, shown
-from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
+from ringmaster.errors import SettingError, counted, is_text, nearest, shown
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player, Source
 from ringmaster.model.settings import (
     CallOf,
     Context,
@@ -62,6 +64,8 @@ class GtpCommandName(String):
         return name
 
 
+#: Arguments of Player(…) that say where its program is built.
+SOURCE_NAMES = ("git", "ref", "build", "program", "bench")
 #: Arguments of Player(…) that limit its moves.
 LIMIT_NAMES = ("time_control", "nodes", "depth", "move_time")
 
@@ -74,6 +78,28 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
 
     values: Mapping[str, Any]
     switched_off: tuple[str, ...] = ()
+
+    def source(self, directory: str) -> Source | None:
+        """Return the program's source, without a commit; None for a player with a command.
+
+        directory  of the control file
+        """
+        git, program = self.values.get("git"), self.values.get("program")
+        if git is None or program is None:
+            return None
+        return Source(
+            os.path.relpath(git, directory) if os.path.isabs(git) else git,
+            self.values["ref"] or "HEAD",
+            self.values["build"] or "",
+            os.path.normpath(program[0]),
+            shlex.join(self.values["bench"] or ()),
+        )
+
+    def built(self, source: Source, folder: str) -> PlayerDefinition:
+        """Return the player with the program that was built in a folder.  A cluster gets it."""
+        command = (os.path.join(folder, source.program), *self.values["program"][1:])
+        values = {**self.values, "command": command, "ship": True, "source": source}
+        return PlayerDefinition(values, self.switched_off)
 
     @property
     def has_limits(self) -> bool:
@@ -110,7 +136,12 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
         if values["protocol"] is None:
             values["protocol"] = PROTOCOL_OF_GAME[game]
         values["options"] = given_options(values["options"])
-        player = Player(code=code, **{k: v for k, v in values.items() if v is not None})
+        if values["command"] is None:
+            raise SettingError(
+                ("git",), "an engine from git is an entry of players", "no make_candidate with git"
+            )
+        given = {k: v for k, v in values.items() if v is not None and k not in SOURCE_NAMES}
+        player = Player(code=code, **given)
         if player.protocol != PROTOCOL_OF_GAME[game]:
             raise SettingError(
                 ("protocol",),
@@ -233,6 +264,49 @@ class _Command(Words):
         return words
 
 
+class _Repository(FileName):
+    """A git repository: a folder or a URL."""
+
+    def describe(self) -> str:
+        return "the folder of a git repository, or a URL"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and is_text(value) and _URL.match(value):
+            return value
+        return super().interpret(value, path, context)
+
+
+#: "https://…", "ssh://…", "git@host:path"; nothing that git runs, such as "ext::".
+_URL = re.compile(r"(https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
+
+
+class _Ref(String):
+    """A branch, tag or commit."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        text = super().interpret(value, path, context)
+        if isinstance(text, str) and (not text.strip() or text.startswith("-")):
+            remedy = "a branch, a tag, a commit or 'worktree'"
+            return context.refuse(path, f"{shown(text)} is no name of a commit", remedy)
+        return text
+
+
+class _Program(Words):
+    """A program within a repository, with its arguments."""
+
+    def describe(self) -> str:
+        return "a path within the repository such as 'src/engine', or a list with its arguments"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        words = super().interpret(value, path, context)
+        if isinstance(words, tuple):
+            place = os.path.normpath(words[0])
+            if os.path.isabs(place) or place.split("/")[0] in (".", "..", "~"):
+                message = f"{shown(words[0])} is not within the repository"
+                return context.refuse(path, message, self.describe())
+        return words
+
+
 class Margin(Float):
     """Seconds by which a clock may be overstepped; other programs count milliseconds."""
 
@@ -274,7 +348,24 @@ _OPTIONS = optional(
 _OF_ALL_PLAYERS = NotGiven("that of all players")
 
 
+def _check_source(values: Mapping[str, Any]) -> None:
+    """Raise SettingError for a player with no program, or with two."""
+    if values["git"] is None:
+        for name in SOURCE_NAMES:
+            if values[name] is not None:
+                message = f"{name} belongs to an engine from git, and there is no git"
+                raise SettingError((name,), message, "git, the folder or URL of its repository")
+        if values["command"] is None:
+            raise SettingError(("command",), "'command' is missing", _Command().describe())
+    elif values["command"] is not None:
+        message = "command and git are two programs"
+        raise SettingError(("command",), message, "program, a path within the repository")
+    elif values["program"] is None:
+        raise SettingError(("program",), "'program' is missing", _Program().describe())
+
+
 def _build_player(values: dict[str, Any], context: Context) -> PlayerDefinition:
+    _check_source(values)
     switched_off = tuple(name for name in LIMIT_NAMES if values[name] is None)
     given = {name: None if v is _OF_ALL_PLAYERS else v for name, v in values.items()}
     return PlayerDefinition(given, switched_off)
@@ -283,7 +374,41 @@ def _build_player(values: dict[str, Any], context: Context) -> PlayerDefinition:
 PLAYER = CallOf(
     "Player",
     (
-        Setting("command", _Command(), "The executable and its arguments; no shell is involved."),
+        optional(
+            "command",
+            _Command(),
+            "The executable and its arguments; no shell is involved.  Required without ``git``.",
+        ),
+        optional(
+            "git",
+            _Repository(),
+            "The repository that the program is built from, in place of ``command``: a folder or a "
+            "URL.",
+        ),
+        optional(
+            "ref",
+            _Ref(),
+            "Branch, tag or commit to build, by default ``HEAD``; ``'worktree'``: the files of the "
+            "folder with changes that are not committed.  Resolved at the first run; later runs "
+            "need ``--update-refs`` for a newer commit.",
+        ),
+        optional(
+            "build",
+            String(),
+            "Shell line that makes the program, run in a copy of the repository; by default "
+            "nothing is run.",
+        ),
+        optional(
+            "program",
+            _Program(),
+            "Path of the program within the repository, or a list with its arguments.",
+        ),
+        optional(
+            "bench",
+            Words(),
+            "Words that make the program print its number of nodes, such as ``'bench'``; they are "
+            "run after the build.",
+        ),
         optional("cwd", FileName(), "Working directory of the engine."),
         optional("environ", DictOf(String(), String()), "Environment variables to set."),
         optional(

@@ -13,14 +13,18 @@ from ringmaster.control.changes import SettingChange
 from ringmaster.errors import UsageError, nearest
 from ringmaster.model.builds import Build, FileSum, absolute, files_of, label, sum_of
 from ringmaster.model.canonical import relative
-from ringmaster.model.players import Player
+from ringmaster.model.players import Player, Source
 from ringmaster.model.settings import SettingPath
 
 
-def remedies(player: str) -> tuple[str, ...]:
-    """Return the user's choices after a change of a player's build, a line each."""
+def remedies(player: str, *, has_source: bool = False) -> tuple[str, ...]:
+    """Return the user's choices after a change of a player's build, a line each.
+
+    has_source  whether the program is built from git
+    """
+    former = "go on with the former ref, and without --update-refs," if has_source else ""
     return (
-        "put the former build back,",
+        former or "put the former build back,",
         "or give the new one a player code of its own, which counts from zero,",
         f"or, if the change does not matter: run --accept-build {player}",
     )
@@ -65,8 +69,12 @@ class Builds:
         self._numbers: dict[str, int] = {}
         #: Paths of each player's files by name, the program first.
         self._paths: dict[str, dict[str, str]] = {}
+        #: Sources of players from git.
+        self._sources: dict[str, Source] = {}
         for player in players:
             self._paths.setdefault(player.code, {}).update(files_of(player))
+            if player.source is not None:
+                self._sources[player.code] = player.source
         for code in accepted:
             if code not in self._paths:
                 known = nearest(code, [*self._paths])
@@ -102,7 +110,11 @@ class Builds:
         return files
 
     def _change(self, code: str, what: str, before: str, now: str) -> SettingChange:
-        details = f"SHA-256 {before[:12]} before, {now[:12]} now", *remedies(code)
+        details = [f"SHA-256 {before[:12]} before, {now[:12]} now"]
+        source, former = self._sources.get(code), next((b.source for b in self.of(code)), None)
+        if source is not None and former is not None and source.label != former.label:
+            details.append(f"commit {former.label} before, {source.label} now")
+        details += remedies(code, has_source=source is not None)
         return SettingChange(
             self._place_of(code),
             f"player {code!r}:",
@@ -111,10 +123,14 @@ class Builds:
             now,
             "free" if code in self._accepted else "refused",
             "the results so far are those of another build",
-            details=details,
+            details=tuple(details),
         )
 
     def _key(self, name: str) -> str:
+        """Return the name of a file in the store: the same for each commit of a program."""
+        for source in self._sources.values():
+            if name.startswith(f"{source.folder}/"):
+                return os.path.relpath(name, source.folder)
         return relative(name, self._directory)
 
     def _choose(self, code: str, files: dict[str, FileSum], name: str = "") -> Build:
@@ -123,12 +139,15 @@ class Builds:
         name  of the engine, "" for any
         """
         self._numbers.pop(code, None)
-        self.current[code] = Build(code, files, name)
+        source = self._sources.get(code)
+        self.current[code] = Build(code, files, name, source=source)
         for number, build in self.recorded.items():
             same = build.player == code and build.label == label(files.values())
             if same and name in ("", build.name):
                 self._numbers[code] = number
-                self.current[code] = msgspec.structs.replace(build, files=files)
+                is_built = source is not None and source.commit
+                kept = source if is_built else build.source
+                self.current[code] = msgspec.structs.replace(build, files=files, source=kept)
         return self.current[code]
 
     def of(self, code: str) -> list[Build]:

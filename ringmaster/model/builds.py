@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from ringmaster.errors import EngineRebuilt
-from ringmaster.model.players import Player
+from ringmaster.model.players import Player, Source
 
 #: Programs that run a script; their own versions do not matter.
 _INTERPRETER: Final = re.compile(
@@ -55,6 +55,7 @@ class Build(msgspec.Struct, frozen=True):
     hash         megabytes after the player's options were set; None without such an option
     threads      the same for threads
     first_seen   time of its first result, seconds since the epoch
+    source       the commit that its program was built from, None if unknown
     """
 
     player: str
@@ -64,6 +65,7 @@ class Build(msgspec.Struct, frozen=True):
     hash: int | None = None
     threads: int | None = None
     first_seen: float = 0.0
+    source: Source | None = None
 
     @property
     def label(self) -> str:
@@ -119,7 +121,7 @@ class Watch:
         self._sums = dict(sums)
 
     def __call__(self, player: Player) -> str:
-        """Return the label of the player's build.  Raises EngineRebuilt."""
+        """Return the label of the player's build, with its commit.  Raises EngineRebuilt."""
         found = []
         for name, path in files_of(player).items():
             now = sum_of(path, [self._sums[path]] if path in self._sums else ())
@@ -128,7 +130,8 @@ class Watch:
                 sums = f"SHA-256 {label([now])}, before {label([before])}"
                 raise EngineRebuilt(f"{name} was rebuilt during the run: {sums}", player.code)
             found.append(now)
-        return label(found)
+        commit = f" commit {player.source.label}" if player.source else ""
+        return label(found) + commit
 
 
 def files_of(player: Player) -> dict[str, str]:

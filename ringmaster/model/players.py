@@ -25,6 +25,51 @@ PROTOCOL_OF_GAME: dict[GameName, ProtocolName] = {"go": "gtp", "chess": "uci", "
 SECOND_SELF: Final = "#2"
 
 
+class Source(msgspec.Struct, frozen=True):
+    """The commit that a player's program is built from.
+
+    git      the repository: a URL, or a folder relative to that of the control file
+    ref      as in the control file
+    build    shell line that makes the program, or ""
+    program  its path in the repository
+    bench    words of its own benchmark, or ""
+    commit   hexadecimal, "" before the first run
+    changes  hash of the working tree, where it differs from the commit, else ""
+    date     of the commit
+    subject  first line of its message
+    nodes, nps  results of the benchmark, None if unknown
+    folder   where the commit was built, absolute, or ""
+    """
+
+    git: str
+    ref: str
+    build: str
+    program: str
+    bench: str
+    commit: str = ""
+    changes: str = ""
+    date: str = ""
+    subject: str = ""
+    nodes: int | None = None
+    nps: int | None = None
+    folder: str = ""
+
+    @property
+    def label(self) -> str:
+        """The commit in a few characters: "1a2b3c4d5e", with changes "1a2b3c4d5e+f00f1e"."""
+        return self.commit[:10] + (f"+{self.changes[:6]}" if self.changes else "")
+
+    def __str__(self) -> str:
+        """Return the facts as a line of a report."""
+        if not self.commit:
+            return f"{self.git}, {self.ref}: not built yet"
+        parts = [f"{self.git}, {self.ref}: commit {self.label} of {self.date}, {self.subject!r}"]
+        if self.nodes is not None:
+            speed = "" if self.nps is None else f" at {self.nps:,} a second"
+            parts.append(f"{self.bench}: {self.nodes:,} nodes{speed}")
+        return "; ".join(parts)
+
+
 class Player(msgspec.Struct, frozen=True):
     """One engine with its settings.
 
@@ -45,6 +90,7 @@ class Player(msgspec.Struct, frozen=True):
     max_memory, max_cpu, max_processes  bytes, CPU seconds in a game, and processes that the
                   engine with its descendants may use; None: no limit
     sandbox       whether it runs without a network and with a read-only file system
+    source        the commit of its program, None without a repository
     """
 
     code: str
@@ -73,6 +119,7 @@ class Player(msgspec.Struct, frozen=True):
     max_cpu: float | None = None
     max_processes: int | None = None
     sandbox: bool = False
+    source: Source | None = None
 
     @property
     def keeps_process(self) -> bool:

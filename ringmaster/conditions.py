@@ -187,8 +187,7 @@ class ReportedConditions:
             if len(self.builds.of(build.player)) > 1:
                 games = counted(self.builds.games[number], self.competition.unit.removesuffix("s"))
                 since = time.strftime("%Y-%m-%d %H:%M", time.localtime(build.first_seen))
-                commit = f"commit {build.source.label}" if build.source else ""
-                known = " ".join(filter(None, (build.label, build.name, commit)))
+                known = " ".join(filter(None, (build.label, build.name)))
                 yield f"player {build.player}, build {number} ({known}): {games} since {since}"
 
     def _host_listing(self) -> Listing:

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from ringmaster.competitions import KINDS, competition_class, type_names
-from ringmaster.competitions.common_settings import noting, placed
+from ringmaster.competitions.common_settings import PlayerDefinition, noting, placed
 from ringmaster.competitions.competition import Competition, Setup, Summary
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.parameter_binding import contradictions
@@ -109,13 +108,11 @@ class LoadedCompetition:
         self.accepted: set[str] = set()
         #: Commits of players from git, by code, after `build_engines`.
         self.sources: dict[str, Source] = {}
-        players = self.control_file.values["players"]
+        players, unbuilt = self._players, str(cache_folder("builds") / "unbuilt")
         for code, definition in players.items():
-            source = definition.source(self._directory)
-            if source is not None:
-                # reports need no build
-                folder = str(cache_folder("builds") / "unbuilt")
-                players[code] = definition.built(replace(source, folder=folder), folder)
+            # reports need no build
+            if source := definition.source(self._directory, unbuilt):
+                players[code] = definition.built(source)
         self.competition: Competition
         self.conditions: ReportedConditions
         #: Failures of the control file's functions, after `prepare`.
@@ -142,6 +139,11 @@ class LoadedCompetition:
     def code(self) -> str:
         return self.control_file.code
 
+    @property
+    def _players(self) -> dict[str, PlayerDefinition]:
+        players: dict[str, PlayerDefinition] = self.control_file.values["players"]
+        return players
+
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
         """Raise a SettingError of the block again, with its place in the control file."""
@@ -155,54 +157,45 @@ class LoadedCompetition:
     def build_engines(self, say: Callable[[str], None], *, update: bool = False) -> None:
         """Build the engines from git that play, and run their benchmarks.
 
-        update  whether to take the present commits of refs, not the recorded ones
+        update  whether to build the present commits of refs, not the recorded ones
 
         Raises ControlFileError, also in safe mode: a build runs code of the file.
         """
-        players = self.control_file.values["players"]
-        playing = [job.player.source for job in self.setup().checks]
-        wanted = {
-            code: source
-            for code, definition in players.items()
-            if (source := definition.values.get("source")) in playing and source is not None
-        }
-        if not wanted:
-            return
-        if self.control_file.safe:
-            fault = "--safe builds no engine: build and program are code of the control file"
+        players = self._players
+        playing = [job.player.source for job in self.setup().checks if job.player.source]
+        sources = {code: definition.values.get("source") for code, definition in players.items()}
+        wanted = {code: source for code, source in sources.items() if source in playing}
+        if wanted and self.control_file.safe:
+            fault = "--safe builds no engine: its build line is code of the control file"
             places = [("players", code, "git") for code in wanted]
             raise self.control_file.error(SettingError(place, fault) for place in places)
-        # few control files need it
-        from ringmaster.sources import building
-
         recorded: dict[str, Source] = {}
         known: list[Source] = []
-        if self.paths.has_results:
+        if wanted and self.paths.has_results:
             with closing(Store.open_readonly(self.paths.status)) as store:
                 recorded = store.read_value(SOURCES, dict[str, Source]) or {}
-                known = [b.source for b in store.builds().values() if b.source is not None]
+                known = [build.source for build in store.builds().values() if build.source]
         errors: list[SettingError] = []
-        chosen: dict[str, building.Chosen] = {}
         for code, source in wanted.items():
-            former = None if update else recorded.get(code)
-            name = players[code].values["git"]
+            # few control files need it
+            from ringmaster.sources.building import provide
+
+            before = None if update else recorded.get(code)
+            others = [other for other in wanted.values() if other.git == source.git]
             with noting(errors), placed("players", code):
-                own = replace(source, folder="")
-                chosen[code] = building.choose(own, name, former, say, others=wanted.values())
+                self.sources[code] = source = provide(
+                    source,
+                    players[code].values,
+                    before,
+                    [*known, *recorded.values()],
+                    say,
+                    has_worktree="worktree" in [other.ref for other in others],
+                )
+                players[code] = players[code].built(source)
         if errors:
             raise self.control_file.error(errors)
-        for code, choice in chosen.items():
-            with self.locating_errors(), placed("players", code):
-                source = building.build(choice, say)
-                definition = players[code].built(source, source.folder)
-                if source.bench:
-                    source = building.run_bench(
-                        source, choice.commit.message, definition.values, say
-                    )
-                    building.check_nodes(source, [*known, *recorded.values()])
-            players[code] = players[code].built(source, source.folder)
-            self.sources[code] = source
-        self.forget_results()
+        if wanted:
+            self.forget_results()
 
     def prepare(self) -> None:
         """Load openings and positions.

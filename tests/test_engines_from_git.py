@@ -37,9 +37,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def builds(folder: Path) -> list[Path]:
     """Return the complete builds."""
-    return [
-        path.parent for path in (folder / "cache" / "ringmaster" / "builds").glob("*/built.json")
-    ]
+    return [path.parent for path in (folder / "cache" / "ringmaster" / "builds").glob("*/built")]
 
 
 def games_of(control: Path, player: str = "new") -> list[int]:
@@ -62,7 +60,7 @@ def test_branch_passes_an_sprt_against_main_after_a_kill_and_on_two_hosts(
     )
     assert made.returncode == 0, made.stderr
     text = control.read_text()
-    assert "# Guessed from Makefile: build and program." in text
+    assert "# build and program, unless you gave them, are guessed from Makefile." in text
     before = content(repository)
     run = start(control, "-q")
     deadline = time.monotonic() + 60
@@ -97,7 +95,7 @@ def test_commit_date_subject_and_bench_stand_in_report_json_log_and_records(
     assert line in control.with_suffix(".log").read_text()
     (build,) = (b for b in shown(control)["conditions"]["builds"] if b["player"] == "new")
     assert (build["source"]["commit"], build["source"]["nodes"]) == (newest, 1620)
-    assert f' commit {newest[:10]}"]' in (tmp_path / "event.games.pgn").read_text()
+    assert f'+{newest[:12]}"]' in (tmp_path / "event.games.pgn").read_text()
 
 
 def test_moved_ref_is_said_and_its_commit_is_another_build(
@@ -127,6 +125,18 @@ def test_moved_ref_is_said_and_its_commit_is_another_build(
     assert (taken.returncode, taken.stderr) == (0, "")
     assert ringmaster(control, "-q", "-g", "2").stderr == ""
     assert games_of(control) == [12, 6]
+
+
+def test_commit_with_the_same_program_is_another_build(repository: Path, tmp_path: Path) -> None:
+    control = write_control(tmp_path)
+    assert ringmaster(control, "-q", "-g", "4").returncode == 0
+    git(repository, "checkout", "--quiet", "deeper")
+    (repository / "net").write_text("a file that the program may read")
+    git(repository, "add", "net")
+    commit(repository, "620", "Another network")
+    refused = ringmaster(control, "-q", "--update-refs")
+    assert refused.returncode == 1
+    assert "player 'new': commit was changed after game 4" in refused.stderr
 
 
 def test_moved_ref_is_taken_at_once_before_the_first_result(
@@ -164,10 +174,9 @@ def test_uncommitted_changes_are_refused_or_tested_as_the_worktree(
     head = write_control(tmp_path, CONTROL.replace('"deeper", bench="bench"', '"HEAD"'))
     refused = ringmaster(head, "-q")
     assert refused.returncode == 1
-    assert (
-        "has changes that are not committed, as in strength.h; 'HEAD' is without" in refused.stderr
-    )
+    assert "has changes that are not committed, which 'HEAD' is without" in refused.stderr
     assert "a commit of them, or ref='worktree' to test them" in refused.stderr
+    assert " M strength.h" in refused.stderr
     control = write_control(tmp_path, CONTROL.replace('"deeper", bench="bench"', '"worktree"'))
     before = content(repository)
     played = ringmaster(control, "-q", "-g", "4")
@@ -227,6 +236,17 @@ def test_other_number_of_nodes_for_a_commit_is_an_error(
     control.write_text(control.read_text().replace('"deeper"', '"main"'))
     other = ringmaster(control, "-q")
     assert "searches 1,455 nodes here, and 1,450 in an earlier run" in other.stderr
+
+
+def test_bench_that_prints_for_ever_is_ended(repository: Path, tmp_path: Path) -> None:
+    (repository / "yes").write_text("#!/bin/sh\nexec yes\n")
+    (repository / "yes").chmod(0o755)
+    git(repository, "add", "yes")
+    git(repository, "commit", "--quiet", "-m", "Yes")
+    text = CONTROL.replace('"deeper"', '"main"').replace('"program": "engine"', '"program": "yes"')
+    refused = ringmaster(write_control(tmp_path, text), "-q")
+    assert refused.returncode == 1
+    assert "players['new'].bench: the bench ended with signal SIGXFSZ" in refused.stderr
 
 
 @pytest.mark.kill

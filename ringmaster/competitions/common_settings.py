@@ -79,25 +79,28 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
     values: Mapping[str, Any]
     switched_off: tuple[str, ...] = ()
 
-    def source(self, directory: str) -> Source | None:
-        """Return the program's source, without a commit; None for a player with a command.
+    def source(self, directory: str, folder: str) -> Source | None:
+        """Return the source of a player with `git`, without a commit.
 
         directory  of the control file
+        folder     of the build
         """
-        git, program = self.values.get("git"), self.values.get("program")
-        if git is None or program is None:
+        git, values = self.values.get("git"), self.values
+        if git is None:
             return None
         return Source(
-            os.path.relpath(git, directory) if os.path.isabs(git) else git,
-            self.values["ref"] or "HEAD",
-            self.values["build"] or "",
-            os.path.normpath(program[0]),
-            shlex.join(self.values["bench"] or ()),
+            # "../engine" stays right where both folders are moved
+            git=min(git, os.path.relpath(git, directory), key=len) if os.path.isabs(git) else git,
+            ref=values["ref"] or "HEAD",
+            build=values["build"] or "",
+            program=os.path.normpath(values["program"][0]),
+            bench=shlex.join(values["bench"] or ()),
+            folder=folder,
         )
 
-    def built(self, source: Source, folder: str) -> PlayerDefinition:
-        """Return the player with the program that was built in a folder.  A cluster gets it."""
-        command = (os.path.join(folder, source.program), *self.values["program"][1:])
+    def built(self, source: Source) -> PlayerDefinition:
+        """Return the player with the program of a build.  A cluster's hosts get it."""
+        command = (f"{source.folder}/{source.program}", *self.values["program"][1:])
         values = {**self.values, "command": command, "ship": True, "source": source}
         return PlayerDefinition(values, self.switched_off)
 
@@ -265,46 +268,15 @@ class _Command(Words):
 
 
 class _Repository(FileName):
-    """A git repository: a folder or a URL."""
-
-    def describe(self) -> str:
-        return "the folder of a git repository, or a URL"
+    """A git repository: a folder, or a URL."""
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str) and is_text(value) and _URL.match(value):
-            return value
-        return super().interpret(value, path, context)
+        is_url = isinstance(value, str) and is_text(value) and REPOSITORY_URL.match(value)
+        return value if is_url else super().interpret(value, path, context)
 
 
-#: "https://…", "ssh://…", "git@host:path"; nothing that git runs, such as "ext::".
-_URL = re.compile(r"(https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
-
-
-class _Ref(String):
-    """A branch, tag or commit."""
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        text = super().interpret(value, path, context)
-        if isinstance(text, str) and (not text.strip() or text.startswith("-")):
-            remedy = "a branch, a tag, a commit or 'worktree'"
-            return context.refuse(path, f"{shown(text)} is no name of a commit", remedy)
-        return text
-
-
-class _Program(Words):
-    """A program within a repository, with its arguments."""
-
-    def describe(self) -> str:
-        return "a path within the repository such as 'src/engine', or a list with its arguments"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        words = super().interpret(value, path, context)
-        if isinstance(words, tuple):
-            place = os.path.normpath(words[0])
-            if os.path.isabs(place) or place.split("/")[0] in (".", "..", "~"):
-                message = f"{shown(words[0])} is not within the repository"
-                return context.refuse(path, message, self.describe())
-        return words
+#: "https://…", "git@host:path"; nothing that git would run, such as "ext::…".
+REPOSITORY_URL = re.compile(r"(https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 
 
 class Margin(Float):
@@ -349,19 +321,18 @@ _OF_ALL_PLAYERS = NotGiven("that of all players")
 
 
 def _check_source(values: Mapping[str, Any]) -> None:
-    """Raise SettingError for a player with no program, or with two."""
-    if values["git"] is None:
-        for name in SOURCE_NAMES:
-            if values[name] is not None:
-                message = f"{name} belongs to an engine from git, and there is no git"
-                raise SettingError((name,), message, "git, the folder or URL of its repository")
-        if values["command"] is None:
-            raise SettingError(("command",), "'command' is missing", _Command().describe())
-    elif values["command"] is not None:
-        message = "command and git are two programs"
-        raise SettingError(("command",), message, "program, a path within the repository")
-    elif values["program"] is None:
-        raise SettingError(("program",), "'program' is missing", _Program().describe())
+    """Raise SettingError for a player without a program, or with two."""
+    has_git = values["git"] is not None
+    for name in SOURCE_NAMES:
+        if values[name] is not None and not has_git:
+            remedy = "git, the folder or URL of its repository"
+            raise SettingError((name,), f"{name} belongs to a player with git", remedy)
+    if has_git and values["command"] is not None:
+        remedy = "program, a path within the repository"
+        raise SettingError(("command",), "command and git are two programs", remedy)
+    needed = "program" if has_git else "command"
+    if values[needed] is None:
+        raise SettingError((needed,), f"{needed!r} is missing", Words().describe())
 
 
 def _build_player(values: dict[str, Any], context: Context) -> PlayerDefinition:
@@ -379,36 +350,16 @@ PLAYER = CallOf(
             _Command(),
             "The executable and its arguments; no shell is involved.  Required without ``git``.",
         ),
-        optional(
-            "git",
-            _Repository(),
-            "The repository that the program is built from, in place of ``command``: a folder or a "
-            "URL.",
-        ),
+        optional("git", _Repository(), "Repository of the program: a folder or a URL."),
         optional(
             "ref",
-            _Ref(),
-            "Branch, tag or commit to build, by default ``HEAD``; ``'worktree'``: the files of the "
-            "folder with changes that are not committed.  Resolved at the first run; later runs "
-            "need ``--update-refs`` for a newer commit.",
-        ),
-        optional(
-            "build",
             String(),
-            "Shell line that makes the program, run in a copy of the repository; by default "
-            "nothing is run.",
+            "Branch, tag or commit, by default ``HEAD``; ``'worktree'``: with changes that are not "
+            "committed.  Later runs keep the commit until ``run --update-refs``.",
         ),
-        optional(
-            "program",
-            _Program(),
-            "Path of the program within the repository, or a list with its arguments.",
-        ),
-        optional(
-            "bench",
-            Words(),
-            "Words that make the program print its number of nodes, such as ``'bench'``; they are "
-            "run after the build.",
-        ),
+        optional("build", String(), "Shell line that makes the program in a copy of the commit."),
+        optional("program", Words(), "Its path in the repository, or a list with its arguments."),
+        optional("bench", Words(), "Words that make it print its number of nodes, as ``'bench'``."),
         optional("cwd", FileName(), "Working directory of the engine."),
         optional("environ", DictOf(String(), String()), "Environment variables to set."),
         optional(

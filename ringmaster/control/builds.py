@@ -5,26 +5,25 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ringmaster.control.changes import SettingChange
 from ringmaster.errors import UsageError, nearest
-from ringmaster.model.builds import Build, FileSum, absolute, files_of, label, sum_of
+from ringmaster.model.builds import Build, FileSum, absolute, commit_sum, files_of, label, sum_of
 from ringmaster.model.canonical import relative
 from ringmaster.model.players import Player, Source
 from ringmaster.model.settings import SettingPath
 
+#: Name of a commit among the files of a build.
+_COMMIT: Final = "commit"
 
-def remedies(player: str, *, has_source: bool = False) -> tuple[str, ...]:
-    """Return the user's choices after a change of a player's build, a line each.
 
-    has_source  whether the program is built from git
-    """
-    former = "go on with the former ref, and without --update-refs," if has_source else ""
+def remedies(player: str) -> tuple[str, ...]:
+    """Return the user's choices after a change of a player's build, a line each."""
     return (
-        former or "put the former build back,",
+        "put the former build back,",
         "or give the new one a player code of its own, which counts from zero,",
         f"or, if the change does not matter: run --accept-build {player}",
     )
@@ -98,6 +97,10 @@ class Builds:
             if former and not files[key].sha256 and code not in self._accepted:
                 # only hosts of a cluster have it
                 files[key] = former[0]
+        if source := self._sources.get(code):
+            former = [sums[_COMMIT] for sums in own if _COMMIT in sums]
+            is_known = source.commit or not former
+            files[_COMMIT] = commit_sum(source) if is_known else former[0]
         changed = [
             [key for key in files if key in sums and sums[key].sha256 != files[key].sha256]
             for sums in own
@@ -113,8 +116,9 @@ class Builds:
         details = [f"SHA-256 {before[:12]} before, {now[:12]} now"]
         source, former = self._sources.get(code), next((b.source for b in self.of(code)), None)
         if source is not None and former is not None and source.label != former.label:
-            details.append(f"commit {former.label} before, {source.label} now")
-        details += remedies(code, has_source=source is not None)
+            text = "(the former one: the former ref, and no --update-refs)"
+            details.append(f"commit {former.label} before, {source.label} now {text}")
+        details += remedies(code)
         return SettingChange(
             self._place_of(code),
             f"player {code!r}:",

@@ -85,6 +85,11 @@ def checksum(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def commit_sum(source: Source) -> FileSum:
+    """Return the commit of a program as one more file of its build: a program may read others."""
+    return FileSum(source.changes or source.commit)
+
+
 @lru_cache(maxsize=10_000)
 def _checksum_once(path: str, mark: tuple[int, ...]) -> str:
     return checksum(path)
@@ -121,7 +126,7 @@ class Watch:
         self._sums = dict(sums)
 
     def __call__(self, player: Player) -> str:
-        """Return the label of the player's build, with its commit.  Raises EngineRebuilt."""
+        """Return the label of the player's build.  Raises EngineRebuilt."""
         found = []
         for name, path in files_of(player).items():
             now = sum_of(path, [self._sums[path]] if path in self._sums else ())
@@ -130,8 +135,9 @@ class Watch:
                 sums = f"SHA-256 {label([now])}, before {label([before])}"
                 raise EngineRebuilt(f"{name} was rebuilt during the run: {sums}", player.code)
             found.append(now)
-        commit = f" commit {player.source.label}" if player.source else ""
-        return label(found) + commit
+        if player.source is not None:
+            found.append(commit_sum(player.source))
+        return label(found)
 
 
 def files_of(player: Player) -> dict[str, str]:

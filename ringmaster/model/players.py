@@ -28,17 +28,12 @@ SECOND_SELF: Final = "#2"
 class Source(msgspec.Struct, frozen=True):
     """The commit that a player's program is built from.
 
-    git      the repository: a URL, or a folder relative to that of the control file
-    ref      as in the control file
-    build    shell line that makes the program, or ""
+    git      the repository: a URL, or a folder, as a rule relative to the control file
     program  its path in the repository
-    bench    words of its own benchmark, or ""
     commit   hexadecimal, "" before the first run
     changes  hash of the working tree, where it differs from the commit, else ""
-    date     of the commit
-    subject  first line of its message
     nodes, nps  results of the benchmark, None if unknown
-    folder   where the commit was built, absolute, or ""
+    folder   where the commit is built, absolute
     """
 
     git: str
@@ -46,13 +41,13 @@ class Source(msgspec.Struct, frozen=True):
     build: str
     program: str
     bench: str
+    folder: str
     commit: str = ""
     changes: str = ""
     date: str = ""
     subject: str = ""
     nodes: int | None = None
     nps: int | None = None
-    folder: str = ""
 
     @property
     def label(self) -> str:
@@ -61,13 +56,10 @@ class Source(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """Return the facts as a line of a report."""
-        if not self.commit:
-            return f"{self.git}, {self.ref}: not built yet"
-        parts = [f"{self.git}, {self.ref}: commit {self.label} of {self.date}, {self.subject!r}"]
-        if self.nodes is not None:
-            speed = "" if self.nps is None else f" at {self.nps:,} a second"
-            parts.append(f"{self.bench}: {self.nodes:,} nodes{speed}")
-        return "; ".join(parts)
+        facts = f"commit {self.label} of {self.date}, {self.subject!r}"
+        bench = "" if self.nodes is None else f"; {self.bench}: {self.nodes:,} nodes"
+        speed = "" if self.nps is None else f" at {self.nps:,} a second"
+        return f"{self.git}, {self.ref}: {facts if self.commit else 'not built yet'}{bench}{speed}"
 
 
 class Player(msgspec.Struct, frozen=True):

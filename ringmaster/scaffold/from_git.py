@@ -1,15 +1,13 @@
-"""A match of two commits of an engine: `new --git`.  The repository's build files say how an
-engine is built, as far as they can be read without running them."""
+"""A match of two commits of an engine: `new --git`.  Build files say how an engine is built, as far
+as they can be read without running them."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
-import tomllib
-from contextlib import suppress
-from typing import NamedTuple
 
+from ringmaster.competitions.common_settings import REPOSITORY_URL
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.players import GameName
 from ringmaster.scaffold.control_file import Places, identifier
@@ -17,13 +15,22 @@ from ringmaster.scaffold.engines import Engine, usual_levels
 from ringmaster.sources.building import promised_nodes
 from ringmaster.sources.repository import Repository
 
-
-class _Recipe(NamedTuple):
-    """The build line and the program of an engine, and the file that they are guessed from."""
-
-    build: str
-    program: str
-    file: str
+#: A program's name in a Makefile; one for Windows has a dot.
+_EXE = r"^\s*(?:EXE|TARGET|PROGRAM|BIN|NAME)\s*[:?]?=\s*([\w-]+)\s*$"
+_CMAKE = "cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j"
+#: Build files: the pattern of their paths, the build line, the program's folder, and the pattern of
+#: its name.
+_RECIPES = (
+    ("(GNUm|M|m)akefile", "make -j", "", _EXE),
+    ("src/(GNUm|M|m)akefile", "cd src && make -j", "src/", _EXE),
+    (
+        r"Cargo\.toml",
+        "cargo build --release",
+        "target/release/",
+        r"""\[\[?(?:package|bin)\]?\]\s+name\s*=\s*["']([\w-]+)""",
+    ),
+    (r"CMakeLists\.txt", _CMAKE, "build/", r"\badd_executable\s*\(\s*([\w-]+)"),
+)
 
 
 def two_commits(
@@ -33,65 +40,51 @@ def two_commits(
 
     Raises UsageError for a repository or a ref that is none, or without a way to build it.
     """
-    name, is_url = arguments.git, re.match(r"\w+://|[\w.-]+@[\w.-]+:", arguments.git)
+    name, is_url = arguments.git, REPOSITORY_URL.match(arguments.git)
+    build, program = arguments.build, arguments.program
+    refs = arguments.ref or "HEAD", arguments.base or "main"
+    about = "Both are built once, in a copy; `run --update-refs` takes newer commits."
     try:
         repository = Repository(name if is_url else os.path.abspath(os.path.expanduser(name)))
-        repository.fetch()
-        refs = arguments.ref or "HEAD", arguments.base or "main"
-        commits = [repository.resolve(ref) for ref in refs]
-        recipe = _guess(repository, commits[0].hash)
+        commits = [repository.resolve(ref)[0] for ref in refs]
+        if build is None or program is None:
+            file, guessed_build, guessed_program = _guess(repository, commits[0])
+            build, program = build or guessed_build, program or guessed_program
+            about += f"\nbuild and program, unless you gave them, are guessed from {file}."
+        messages = [repository.show(commit, "%B") for commit in commits]
     except SettingError as error:
         remedy = f" (expected {error.expected})" if error.expected else ""
         raise UsageError(f"--git: {error.message}{remedy}") from None
-    build, program = arguments.build, arguments.program
-    if build is None or program is None:
-        if recipe is None:
-            missing = "--build" if build is None else "--program"
-            raise UsageError(
-                f"--git: {name} has no Makefile, Cargo.toml or CMakeLists.txt that says how it is "
-                f"built; add {missing}"
-            )
-        build, program = build or recipe.build, program or recipe.program
-    source = {"git": name if is_url else places.file(name), "build": build, "program": program}
-    if any(promised_nodes(commit.message) for commit in commits):
+    source = {"build": build, "program": program}
+    if any(map(promised_nodes, messages)):
         source["bench"] = "bench"
-    used: list[str] = []
-    engines = []
+    place = name if is_url else places.file(name)
+    engines: list[Engine] = []
     for ref in refs:
-        used.append(identifier(ref, used))
-        own = {"git": source["git"], "ref": ref, **source}
-        engines.append(Engine(used[-1], (), levels=usual_levels(game), source=own))
-    about = "Both are built once, in a copy; `run --update-refs` takes newer commits."
-    guesses = [n for n in ("build", "program") if getattr(arguments, n) is None]
-    if recipe and guesses:
-        about += f"\nGuessed from {recipe.file}: {' and '.join(guesses)}."
+        code = identifier(ref, [engine.code for engine in engines])
+        arguments_of_player = {"git": place, "ref": ref, **source}
+        engines.append(Engine(code, (), levels=usual_levels(game), source=arguments_of_player))
     return tuple(engines), about
 
 
-def _guess(repository: Repository, commit: str) -> _Recipe | None:
-    """Return how a commit is built, None if no known file says it."""
+def _guess(repository: Repository, commit: str) -> tuple[str, str, str]:
+    """Return a build file of a commit, and the build line and program that it suggests.
+
+    Raises UsageError if there is none.
+    """
     files = repository.files(commit)
-    own = re.sub(r"\.git$", "", os.path.basename(repository.name.rstrip("/")))
-    for folder in ("", "src/"):
-        for file in (f"{folder}{n}" for n in ("GNUmakefile", "makefile", "Makefile")):
-            if file not in files:
-                continue
-            text = repository.read(commit, file)
+    own = os.path.basename(repository.name.rstrip("/")).removesuffix(".git")
+    for path, build, folder, pattern in _RECIPES:
+        file = next((file for file in files if re.fullmatch(path, file)), None)
+        if file is not None:
+            text = repository.show(f"{commit}:{file}", "")
+            names = re.findall(pattern, text, re.MULTILINE) or [own]
             # Stockfish's first target prints a help
-            make = "make -j build" if re.search(r"^build *:", text, re.MULTILINE) else "make -j"
-            build = f"cd {folder.rstrip('/')} && {make}" if folder else make
-            pattern = r"^\s*(?:EXE|TARGET|PROGRAM|BIN|NAME)\s*[:?]?=\s*([\w./+-]+)\s*$"
-            names = re.findall(pattern, text, re.MULTILINE)
-            program = next((each for each in names if not each.endswith(".exe")), own)
-            return _Recipe(build, os.path.normpath(f"{folder}{program}"), file)
-    if "Cargo.toml" in files:
-        with suppress(tomllib.TOMLDecodeError, LookupError, TypeError):
-            manifest = tomllib.loads(repository.read(commit, "Cargo.toml"))
-            name = manifest.get("bin", [manifest["package"]])[0]["name"]
-            return _Recipe("cargo build --release", f"target/release/{name}", "Cargo.toml")
-    if "CMakeLists.txt" in files:
-        text = repository.read(commit, "CMakeLists.txt")
-        target = re.search(r"\badd_executable\s*\(\s*([\w.+-]+)", text)
-        build = "cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j"
-        return _Recipe(build, f"build/{target[1] if target else own}", "CMakeLists.txt")
-    return None
+            if pattern == _EXE and re.search("^build *:", text, re.MULTILINE):
+                build += " build"
+            # a program of a package has its own name
+            return file, build, folder + names[-1 if path.startswith("Cargo") else 0]
+    raise UsageError(
+        f"--git: {repository.name} has no Makefile, Cargo.toml or CMakeLists.txt; say how it is "
+        "built: --build, --program"
+    )

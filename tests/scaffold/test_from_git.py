@@ -60,7 +60,7 @@ def test_build_and_program_are_guessed_from_the_tree(
     made = capsys.readouterr().out
     assert f'build="{build}"' in made
     assert f'program="{program}"' in made
-    assert f"Guessed from {file}: build and program." in made
+    assert f"are guessed from {file}." in made
     assert 'matchups = [Matchup("HEAD", "deeper")]' in made
 
 
@@ -69,9 +69,10 @@ def test_build_and_program_are_guessed_from_the_tree(
     [
         ("--git engine --ref depeer", "has no branch, tag or commit 'depeer' (expected 'deeper'"),
         ("--git engine --base master", "has no branch, tag or commit 'master'"),
+        ("--git engine --ref=--all", "has no branch, tag or commit '--all'"),
         ("--git nowhere", "there is no folder"),
-        ("--git .", "is no repository"),
-        ("--git engine --ref bare --build make", "says how it is built; add --program"),
+        ("--git .", "not a git repository"),
+        ("--git engine --ref bare --build make", "say how it is built: --build, --program"),
         ("--git engine --from-engine x", "--git and --from-engine exclude each other"),
         ("--ref deeper", "--ref needs --git"),
     ],

@@ -162,24 +162,26 @@ class LoadedCompetition:
         Raises ControlFileError, also in safe mode: a build runs code of the file.
         """
         players = self._players
-        playing = [job.player.source for job in self.setup().checks if job.player.source]
-        sources = {code: definition.values.get("source") for code, definition in players.items()}
+        sources = {code: s for code, each in players.items() if (s := each.values.get("source"))}
+        if not sources:
+            return
+        playing = [job.player.source for job in self.setup().checks]
         wanted = {code: source for code, source in sources.items() if source in playing}
-        if wanted and self.control_file.safe:
+        if self.control_file.safe:
             fault = "--safe builds no engine: its build line is code of the control file"
             places = [("players", code, "git") for code in wanted]
             raise self.control_file.error(SettingError(place, fault) for place in places)
+        # few control files need it
+        from ringmaster.sources.building import provide
+
         recorded: dict[str, Source] = {}
         known: list[Source] = []
-        if wanted and self.paths.has_results:
+        if self.paths.has_results:
             with closing(Store.open_readonly(self.paths.status)) as store:
                 recorded = store.read_value(SOURCES, dict[str, Source]) or {}
                 known = [build.source for build in store.builds().values() if build.source]
         errors: list[SettingError] = []
         for code, source in wanted.items():
-            # few control files need it
-            from ringmaster.sources.building import provide
-
             before = None if update else recorded.get(code)
             others = [other for other in wanted.values() if other.git == source.git]
             with noting(errors), placed("players", code):
@@ -194,8 +196,7 @@ class LoadedCompetition:
                 players[code] = players[code].built(source)
         if errors:
             raise self.control_file.error(errors)
-        if wanted:
-            self.forget_results()
+        self.forget_results()
 
     def prepare(self) -> None:
         """Load openings and positions.

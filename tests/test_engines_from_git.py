@@ -159,11 +159,17 @@ def test_run_goes_on_without_its_repository_and_with_another_compiler(
     assert ringmaster(control, "-q", "-g", "2").returncode == 0
     monkeypatch.setenv("CC", "gcc")
     assert ringmaster(control, "-q", "-g", "2").stderr == ""
+    # a branch that was merged: its commit is there, its name and its build are not
+    git(repository, "branch", "--quiet", "-D", "broken", "deeper")
+    shutil.rmtree(tmp_path / "cache")
+    merged = ringmaster(control, "-q", "-g", "2")
+    assert merged.returncode == 0
+    assert "has no branch, tag or commit 'deeper'; the run goes on with commit" in merged.stderr
     shutil.rmtree(repository)
     gone = ringmaster(control, "-q", "-g", "2")
     assert gone.returncode == 0
     assert f"warning: there is no folder {repository}; the run goes on with commit" in gone.stderr
-    assert games_of(control) == [6]
+    assert games_of(control) == [8]
 
 
 def test_uncommitted_changes_are_refused_or_tested_as_the_worktree(

@@ -45,7 +45,7 @@ def two_commits(
     refs = arguments.ref or "HEAD", arguments.base or "main"
     about = "Both are built once, in a copy; `run --update-refs` takes newer commits."
     try:
-        repository = Repository(name if is_url else os.path.abspath(os.path.expanduser(name)))
+        repository = Repository(name if is_url else os.path.abspath(name))
         commits = [repository.resolve(ref)[0] for ref in refs]
         if build is None or program is None:
             file, guessed_build, guessed_program = _guess(repository, commits[0])

@@ -26,7 +26,7 @@ from ringmaster.engines import reaper
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.errors import SettingError, similar, visible
 from ringmaster.execution.processes import Reaper
-from ringmaster.model.output_files import cache_folder
+from ringmaster.model.output_files import cache_folder, writing
 from ringmaster.model.players import Source
 from ringmaster.sources.repository import ELSEWHERE, Repository
 
@@ -83,7 +83,7 @@ def provide(
             repository.check_clean(source.ref)
         commit, changes = repository.resolve(source.ref)
     except SettingError as error:
-        if recorded is None or folder is None:
+        if recorded is None or not (folder or repository):
             raise
         say(f"warning: {error.message}; the run goes on with commit {recorded.label}")
     else:
@@ -102,7 +102,7 @@ def provide(
     recorded = recorded if folder else None
     folder = folder or _folder(source, player["git"])
     source = replace(source, folder=str(folder / "tree"))
-    with _locked(folder, say):
+    with writing(folder), _locked(folder, say):
         if repository is not None and not (folder / "built").exists():
             say(f"building {source.git}, {source.ref}: {source.label} {source.subject!r}")
             _build(source, repository, folder)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ringmaster.errors import SettingError, cut, nearest, shown, visible
-from ringmaster.model.output_files import cache_folder
+from ringmaster.model.output_files import cache_folder, writing
 
 #: The ref of a working tree with its changes.
 WORKTREE: Final = "worktree"
@@ -96,7 +96,8 @@ class Repository:
             git("fetch", "--quiet", "--prune", "--tags", cwd=self.folder)
             return
         parent = os.path.dirname(self.folder)
-        os.makedirs(parent, exist_ok=True)
+        with writing(self.folder):
+            os.makedirs(parent, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=parent) as scratch:
             new = os.path.join(scratch, "new")
             git("clone", "--quiet", "--mirror", "--template=", "--", self.name, new, cwd=parent)

@@ -168,8 +168,8 @@ class ReportedConditions:
             # players of matchups that were removed from the control file, too
             known = {"code": code, "engine": facts.name or None, "build": facts.label or None}
             players.setdefault(code, known)
-            if facts.description:
-                lines.append(f"player {code}: {facts.description}")
+            about = (facts.description, facts.source and str(facts.source))
+            lines += [f"player {code}: {line}" for line in about if line]
         for place, openings in summary.openings.items():
             if not openings and self.competition.values["game"] == "go":
                 continue
@@ -222,6 +222,7 @@ class ReportedConditions:
                     "files": {name: sum.sha256 for name, sum in build.files.items()},
                     "games": self.builds.games[number],
                     "first_seen": build.first_seen,
+                    "source": build.source and msgspec.structs.asdict(build.source),
                 }
                 for number, build in self.builds.recorded.items()
             ],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions import KINDS, competition_class, type_names
+from ringmaster.competitions.common_settings import PlayerDefinition, noting, placed
 from ringmaster.competitions.competition import Competition, Setup, Summary
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.competitions.tuning.parameter_binding import contradictions
@@ -41,8 +42,8 @@ from ringmaster.errors import (
     StoreCorrupt,
 )
 from ringmaster.model.jobs import is_of_closing_match
-from ringmaster.model.output_files import replacing
-from ringmaster.model.players import Player
+from ringmaster.model.output_files import cache_folder, replacing
+from ringmaster.model.players import Player, Source
 from ringmaster.model.report import ChartGroup, Report
 from ringmaster.model.results import CheckResult, Problem
 from ringmaster.model.settings import Setting, SettingPath
@@ -53,6 +54,8 @@ from ringmaster.storage.store import Store
 
 #: Key of `competition_files` in the settings.
 FILES = "files"
+#: Key of the store's note with the commits of players from git, by code.
+SOURCES = "sources"
 #: Played jobs by whose values the functions of a control file are judged; evenly chosen.
 MOST_PLAYED = 1000
 
@@ -103,6 +106,13 @@ class LoadedCompetition:
         self.settings[FILES] = competition_files(self.settings, self._directory)
         #: Codes of players whose new builds do not matter.
         self.accepted: set[str] = set()
+        #: Commits of players from git, by code, after `build_engines`.
+        self.sources: dict[str, Source] = {}
+        players, unbuilt = self._players, str(cache_folder("builds") / "unbuilt")
+        for code, definition in players.items():
+            # reports need no build
+            if source := definition.source(self._directory, unbuilt):
+                players[code] = definition.built(source)
         self.competition: Competition
         self.conditions: ReportedConditions
         #: Failures of the control file's functions, after `prepare`.
@@ -129,6 +139,11 @@ class LoadedCompetition:
     def code(self) -> str:
         return self.control_file.code
 
+    @property
+    def _players(self) -> dict[str, PlayerDefinition]:
+        players: dict[str, PlayerDefinition] = self.control_file.values["players"]
+        return players
+
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
         """Raise a SettingError of the block again, with its place in the control file."""
@@ -138,6 +153,50 @@ class LoadedCompetition:
             raise self.control_file.error(several.errors) from None
         except SettingError as error:
             raise self.control_file.error([error]) from None
+
+    def build_engines(self, say: Callable[[str], None], *, update: bool = False) -> None:
+        """Build the engines from git that play, and run their benchmarks.
+
+        update  whether to build the present commits of refs, not the recorded ones
+
+        Raises ControlFileError, also in safe mode: a build runs code of the file.
+        """
+        players = self._players
+        sources = {code: s for code, each in players.items() if (s := each.values.get("source"))}
+        if not sources:
+            return
+        playing = [job.player.source for job in self.setup().checks]
+        wanted = {code: source for code, source in sources.items() if source in playing}
+        if self.control_file.safe:
+            fault = "--safe builds no engine: its build line is code of the control file"
+            places = [("players", code, "git") for code in wanted]
+            raise self.control_file.error(SettingError(place, fault) for place in places)
+        # few control files need it
+        from ringmaster.sources.building import provide
+
+        recorded: dict[str, Source] = {}
+        known: list[Source] = []
+        if self.paths.has_results:
+            with closing(Store.open_readonly(self.paths.status)) as store:
+                recorded = store.read_value(SOURCES, dict[str, Source]) or {}
+                known = [build.source for build in store.builds().values() if build.source]
+        errors: list[SettingError] = []
+        for code, source in wanted.items():
+            before = None if update else recorded.get(code)
+            others = [other for other in wanted.values() if other.git == source.git]
+            with noting(errors), placed("players", code):
+                self.sources[code] = source = provide(
+                    source,
+                    players[code].values,
+                    before,
+                    [*known, *recorded.values()],
+                    say,
+                    has_worktree="worktree" in [other.ref for other in others],
+                )
+                players[code] = players[code].built(source)
+        if errors:
+            raise self.control_file.error(errors)
+        self.forget_results()
 
     def prepare(self) -> None:
         """Load openings and positions.

@@ -35,7 +35,7 @@ from ringmaster.errors import (
     counted,
 )
 from ringmaster.execution.executor import Done, ErrorLines, Executor
-from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.loaded_competition import SOURCES, LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
@@ -252,6 +252,9 @@ class Ringmaster:
         if self._tests is not None:
             with self._store.transaction() as transaction:
                 transaction.set_value("tests", self._tests)
+        if loaded.sources:
+            with self._store.transaction() as transaction:
+                transaction.set_value(SOURCES, loaded.sources)
         self._run_log.resume(self._store)
         # engines may have been repaired since the last run
         self._competition.watch.clear()
@@ -276,6 +279,8 @@ class Ringmaster:
             )
         )
         self._journal.log(f"run {number} started (ringmaster {ringmaster.__version__})")
+        for code, source in loaded.sources.items():
+            self._journal.log(f"player {code!r}: {source}")
         for text in self._changes.texts(MOST):
             self._display.message(f"changed since the last run: {text}")
         for text in self._changes.texts():

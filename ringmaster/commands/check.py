@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from ringmaster.commands.console import DONE, REPORTED, note, say, say_data
-from ringmaster.commands.loading import compared, print_changes, print_programs
+from ringmaster.commands.loading import built, compared, print_changes, print_programs
 from ringmaster.commands.run import executor_maker, games_at_a_time
 from ringmaster.control import safe_bounds
 from ringmaster.errors import RingmasterError, StoreChanged
@@ -41,7 +41,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> dict[str, Any]:
     """Check a competition; return the data of `--json`."""
-    with compared(arguments) as (loaded, store, comparison):
+    with compared(arguments, built(arguments)) as (loaded, store, comparison):
         refused = loaded.changes_failure(comparison) or loaded.state_failure(store)
         refused = refused or loaded.builds_failure(comparison)
     loaded.competition.say = note

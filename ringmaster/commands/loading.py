@@ -19,6 +19,18 @@ def load(arguments: argparse.Namespace) -> LoadedCompetition:
     return LoadedCompetition(arguments.control_file, safe=arguments.safe)
 
 
+def built(arguments: argparse.Namespace) -> LoadedCompetition:
+    """Load the control file, and build its engines from git.  Raises ControlFileError."""
+    loaded = load(arguments)
+
+    def say(line: str) -> None:
+        if not arguments.quiet or line.startswith("warning: "):
+            note(line)
+
+    loaded.build_engines(say, update=getattr(arguments, "update_refs", False))
+    return loaded
+
+
 def print_programs(loaded: LoadedCompetition) -> None:
     """Print the programs that a control file in safe mode will start to standard error."""
     programs: dict[str, None] = {}
@@ -33,13 +45,13 @@ def print_programs(loaded: LoadedCompetition) -> None:
 
 @contextmanager
 def compared(
-    arguments: argparse.Namespace,
+    arguments: argparse.Namespace, loaded: LoadedCompetition | None = None
 ) -> Iterator[tuple[LoadedCompetition, Store | None, Comparison]]:
-    """Load a competition and compare its control file with the last run's.
+    """Load a competition, unless it is loaded, and compare its control file with the last run's.
 
     The store is open for reading, or None before the first run.
     """
-    loaded = load(arguments)
+    loaded = loaded or load(arguments)
     if not loaded.paths.has_results:
         yield loaded, None, loaded.compare(None)
         return

@@ -16,7 +16,8 @@ from ringmaster.control.source import printable
 from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.scaffold.control_file import Places
-from ringmaster.scaffold.engines import declared_by
+from ringmaster.scaffold.engines import Engine, declared_by
+from ringmaster.scaffold.from_git import two_commits
 from ringmaster.scaffold.importers import import_material
 from ringmaster.scaffold.match_runners import recognises
 from ringmaster.scaffold.skeletons import POSITIONS
@@ -31,12 +32,21 @@ def new(arguments: argparse.Namespace) -> int:
     game, type_name = arguments.game, arguments.type
     name = arguments.file or f"{type_name}_{game}.ctl"
     folder = Path.cwd() if name == "-" else Path(name).absolute().parent
-    declared = None
-    if arguments.from_engine is not None:
+    for option in ("ref", "base", "build", "program"):
+        if getattr(arguments, option) is not None and arguments.git is None:
+            raise UsageError(f"--{option} needs --git")
+    if arguments.git is not None and arguments.from_engine is not None:
+        raise UsageError("--git and --from-engine exclude each other")
+    declared: tuple[tuple[Engine, ...], str] | None = None
+    if arguments.from_engine is not None or arguments.git is not None:
         if game not in GAMES:
             raise UsageError(f"there is no game {game!r}; choose from {', '.join(GAMES)}")
         places = Places(source=Path.cwd(), control=folder)
-        declared = declared_by(game, arguments.from_engine, places)
+        if arguments.git is None:
+            engine, about = declared_by(game, arguments.from_engine, places)
+            declared = (engine,), about
+        else:
+            declared = two_commits(game, places, arguments)
     text = new_control_file(
         game,
         type_name,

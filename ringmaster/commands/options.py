@@ -321,6 +321,9 @@ OPTIONS: tuple[Option, ...] = (
             action="append",
             default=[],
         ),
+        Option(
+            "--update-refs", "take the present commits of engines from git, not those of before"
+        ),
         Option("-g --max-games N", "start at most N games in this run", values.COUNT),
         Option(
             "-q --quiet",
@@ -522,6 +525,14 @@ OPTIONS: tuple[Option, ...] = (
         "--from-engine COMMAND",
         "for spsa: make the parameters from this engine's own options",
         verbs=("new",),
+    ),
+    *_group(
+        ("new",),
+        Option("--git REPOSITORY", "for a playoff: two commits of an engine, a folder or a URL"),
+        Option("--ref REF", "with --git: the branch, tag or commit to test (default: HEAD)"),
+        Option("--base REF", "with --git: the commit to test it against (default: main)"),
+        Option("--build LINE", "with --git: the shell line that builds it (default: a guess)"),
+        Option("--program PATH", "with --git: the program that it builds (default: a guess)"),
     ),
     *_group(
         ("describe",),

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ringmaster.commands.console import columns, never_wait, say
-from ringmaster.commands.loading import load, print_programs
+from ringmaster.commands.loading import built, print_programs
 from ringmaster.commands.serve import beside_a_run
 from ringmaster.competitions.tuning.player_tune import Tune
 from ringmaster.engines import reaper
@@ -33,12 +33,12 @@ _WORK = "ringmaster.play.worker:contained_worker"
 
 def run(arguments: argparse.Namespace) -> int:
     """Play games until the competition is complete or the run is stopped."""
-    return _play(arguments, load(arguments))
+    return _play(arguments, built(arguments))
 
 
 def verify(arguments: argparse.Namespace) -> int:
     """Play more games of a tune's closing match."""
-    loaded = load(arguments)
+    loaded = built(arguments)
     competition = loaded.competition
     if not (isinstance(competition, Tune) and competition.has_closing_match):
         raise UsageError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +14,8 @@ import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
 from ringmaster.competitions.setting_types import NotGiven, flag, one_of, optional
-from ringmaster.errors import SettingError, counted, nearest, shown
-from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
+from ringmaster.errors import SettingError, counted, is_text, nearest, shown
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player, Source
 from ringmaster.model.settings import (
     CallOf,
     Context,
@@ -62,6 +64,8 @@ class GtpCommandName(String):
         return name
 
 
+#: Arguments of Player(…) that say where its program is built.
+SOURCE_NAMES = ("git", "ref", "build", "program", "bench")
 #: Arguments of Player(…) that limit its moves.
 LIMIT_NAMES = ("time_control", "nodes", "depth", "move_time")
 
@@ -74,6 +78,31 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
 
     values: Mapping[str, Any]
     switched_off: tuple[str, ...] = ()
+
+    def source(self, directory: str, folder: str) -> Source | None:
+        """Return the source of a player with `git`, without a commit.
+
+        directory  of the control file
+        folder     of the build
+        """
+        git, values = self.values.get("git"), self.values
+        if git is None:
+            return None
+        return Source(
+            # "../engine" stays right where both folders are moved
+            git=min(git, os.path.relpath(git, directory), key=len) if os.path.isabs(git) else git,
+            ref=values["ref"] or "HEAD",
+            build=values["build"] or "",
+            program=os.path.normpath(values["program"][0]),
+            bench=shlex.join(values["bench"] or ()),
+            folder=folder,
+        )
+
+    def built(self, source: Source) -> PlayerDefinition:
+        """Return the player with the program of a build.  A cluster's hosts get it."""
+        command = (f"{source.folder}/{source.program}", *self.values["program"][1:])
+        values = {**self.values, "command": command, "ship": True, "source": source}
+        return PlayerDefinition(values, self.switched_off)
 
     @property
     def has_limits(self) -> bool:
@@ -110,7 +139,12 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
         if values["protocol"] is None:
             values["protocol"] = PROTOCOL_OF_GAME[game]
         values["options"] = given_options(values["options"])
-        player = Player(code=code, **{k: v for k, v in values.items() if v is not None})
+        if values["command"] is None:
+            raise SettingError(
+                ("git",), "an engine from git is an entry of players", "no make_candidate with git"
+            )
+        given = {k: v for k, v in values.items() if v is not None and k not in SOURCE_NAMES}
+        player = Player(code=code, **given)
         if player.protocol != PROTOCOL_OF_GAME[game]:
             raise SettingError(
                 ("protocol",),
@@ -233,6 +267,18 @@ class _Command(Words):
         return words
 
 
+class _Repository(FileName):
+    """A git repository: a folder, or a URL."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        is_url = isinstance(value, str) and is_text(value) and REPOSITORY_URL.match(value)
+        return value if is_url else super().interpret(value, path, context)
+
+
+#: "https://…", "git@host:path"; nothing that git would run, such as "ext::…".
+REPOSITORY_URL = re.compile(r"(https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
+
+
 class Margin(Float):
     """Seconds by which a clock may be overstepped; other programs count milliseconds."""
 
@@ -274,7 +320,23 @@ _OPTIONS = optional(
 _OF_ALL_PLAYERS = NotGiven("that of all players")
 
 
+def _check_source(values: Mapping[str, Any]) -> None:
+    """Raise SettingError for a player without a program, or with two."""
+    has_git = values["git"] is not None
+    for name in SOURCE_NAMES:
+        if values[name] is not None and not has_git:
+            remedy = "git, the folder or URL of its repository"
+            raise SettingError((name,), f"{name} belongs to a player with git", remedy)
+    if has_git and values["command"] is not None:
+        remedy = "program, a path within the repository"
+        raise SettingError(("command",), "command and git are two programs", remedy)
+    needed = "program" if has_git else "command"
+    if values[needed] is None:
+        raise SettingError((needed,), f"{needed!r} is missing", Words().describe())
+
+
 def _build_player(values: dict[str, Any], context: Context) -> PlayerDefinition:
+    _check_source(values)
     switched_off = tuple(name for name in LIMIT_NAMES if values[name] is None)
     given = {name: None if v is _OF_ALL_PLAYERS else v for name, v in values.items()}
     return PlayerDefinition(given, switched_off)
@@ -283,7 +345,21 @@ def _build_player(values: dict[str, Any], context: Context) -> PlayerDefinition:
 PLAYER = CallOf(
     "Player",
     (
-        Setting("command", _Command(), "The executable and its arguments; no shell is involved."),
+        optional(
+            "command",
+            _Command(),
+            "The executable and its arguments; no shell is involved.  Required without ``git``.",
+        ),
+        optional("git", _Repository(), "Repository of the program: a folder or a URL."),
+        optional(
+            "ref",
+            String(),
+            "Branch, tag or commit, by default ``HEAD``; ``'worktree'``: with changes that are not "
+            "committed.  Later runs keep the commit until ``run --update-refs``.",
+        ),
+        optional("build", String(), "Shell line that makes the program in a copy of the commit."),
+        optional("program", Words(), "Its path in the repository, or a list with its arguments."),
+        optional("bench", Words(), "Words that make it print its number of nodes, as ``'bench'``."),
         optional("cwd", FileName(), "Working directory of the engine."),
         optional("environ", DictOf(String(), String()), "Environment variables to set."),
         optional(

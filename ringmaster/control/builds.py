@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ringmaster.control.changes import SettingChange
 from ringmaster.errors import UsageError, nearest
-from ringmaster.model.builds import Build, FileSum, absolute, files_of, label, sum_of
+from ringmaster.model.builds import Build, FileSum, absolute, commit_sum, files_of, label, sum_of
 from ringmaster.model.canonical import relative
-from ringmaster.model.players import Player
+from ringmaster.model.players import Player, Source
 from ringmaster.model.settings import SettingPath
+
+#: Name of a commit among the files of a build.
+_COMMIT: Final = "commit"
 
 
 def remedies(player: str) -> tuple[str, ...]:
@@ -65,8 +68,12 @@ class Builds:
         self._numbers: dict[str, int] = {}
         #: Paths of each player's files by name, the program first.
         self._paths: dict[str, dict[str, str]] = {}
+        #: Sources of players from git.
+        self._sources: dict[str, Source] = {}
         for player in players:
             self._paths.setdefault(player.code, {}).update(files_of(player))
+            if player.source is not None:
+                self._sources[player.code] = player.source
         for code in accepted:
             if code not in self._paths:
                 known = nearest(code, [*self._paths])
@@ -90,6 +97,10 @@ class Builds:
             if former and not files[key].sha256 and code not in self._accepted:
                 # only hosts of a cluster have it
                 files[key] = former[0]
+        if source := self._sources.get(code):
+            former = [sums[_COMMIT] for sums in own if _COMMIT in sums]
+            is_known = source.commit or not former
+            files[_COMMIT] = commit_sum(source) if is_known else former[0]
         changed = [
             [key for key in files if key in sums and sums[key].sha256 != files[key].sha256]
             for sums in own
@@ -102,7 +113,12 @@ class Builds:
         return files
 
     def _change(self, code: str, what: str, before: str, now: str) -> SettingChange:
-        details = f"SHA-256 {before[:12]} before, {now[:12]} now", *remedies(code)
+        details = [f"SHA-256 {before[:12]} before, {now[:12]} now"]
+        source, former = self._sources.get(code), next((b.source for b in self.of(code)), None)
+        if source is not None and former is not None and source.label != former.label:
+            text = "(the former one: the former ref, and no --update-refs)"
+            details.append(f"commit {former.label} before, {source.label} now {text}")
+        details += remedies(code)
         return SettingChange(
             self._place_of(code),
             f"player {code!r}:",
@@ -111,10 +127,14 @@ class Builds:
             now,
             "free" if code in self._accepted else "refused",
             "the results so far are those of another build",
-            details=details,
+            details=tuple(details),
         )
 
     def _key(self, name: str) -> str:
+        """Return the name of a file in the store: the same for each commit of a program."""
+        for source in self._sources.values():
+            if name.startswith(f"{source.folder}/"):
+                return os.path.relpath(name, source.folder)
         return relative(name, self._directory)
 
     def _choose(self, code: str, files: dict[str, FileSum], name: str = "") -> Build:
@@ -123,12 +143,15 @@ class Builds:
         name  of the engine, "" for any
         """
         self._numbers.pop(code, None)
-        self.current[code] = Build(code, files, name)
+        source = self._sources.get(code)
+        self.current[code] = Build(code, files, name, source=source)
         for number, build in self.recorded.items():
             same = build.player == code and build.label == label(files.values())
             if same and name in ("", build.name):
                 self._numbers[code] = number
-                self.current[code] = msgspec.structs.replace(build, files=files)
+                is_built = source is not None and source.commit
+                kept = source if is_built else build.source
+                self.current[code] = msgspec.structs.replace(build, files=files, source=kept)
         return self.current[code]
 
     def of(self, code: str) -> list[Build]:

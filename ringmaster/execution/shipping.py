@@ -19,6 +19,7 @@ import msgspec
 from ringmaster.errors import ExecutorError
 from ringmaster.model.builds import absolute, checksum, file_words, named_paths, sum_of
 from ringmaster.model.jobs import EvaluationJob, GameJob, Job
+from ringmaster.model.output_files import cache_folder
 from ringmaster.model.players import Player
 
 #: Bytes in one message.
@@ -38,12 +39,6 @@ class ShippedFile(msgspec.Struct, frozen=True):
     sha256: str
     size: int
     executable: bool = False
-
-
-def cache_folder() -> Path:
-    """Return the folder of shipped files on this machine."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(os.path.expanduser(base)) / "ringmaster" / "files"
 
 
 def collect(names: Iterable[str]) -> list[ShippedFile]:
@@ -97,11 +92,11 @@ def files_of(player: Player) -> list[str]:
 class Cache:
     """The shipped files of one host.
 
-    folder  of all shipped files, by default `cache_folder()`
+    folder  of all shipped files, by default that of the user's cache
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or cache_folder()
+        self._folder = folder or cache_folder("files")
         #: Where each shipped name is on this host.
         self._places: dict[str, str] = {}
 

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from ringmaster.errors import EngineRebuilt
-from ringmaster.model.players import Player
+from ringmaster.model.players import Player, Source
 
 #: Programs that run a script; their own versions do not matter.
 _INTERPRETER: Final = re.compile(
@@ -55,6 +55,7 @@ class Build(msgspec.Struct, frozen=True):
     hash         megabytes after the player's options were set; None without such an option
     threads      the same for threads
     first_seen   time of its first result, seconds since the epoch
+    source       the commit that its program was built from, None if unknown
     """
 
     player: str
@@ -64,6 +65,7 @@ class Build(msgspec.Struct, frozen=True):
     hash: int | None = None
     threads: int | None = None
     first_seen: float = 0.0
+    source: Source | None = None
 
     @property
     def label(self) -> str:
@@ -81,6 +83,11 @@ def checksum(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file.  Raises OSError."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def commit_sum(source: Source) -> FileSum:
+    """Return the commit of a program as one more file of its build: a program may read others."""
+    return FileSum(source.changes or source.commit)
 
 
 @lru_cache(maxsize=10_000)
@@ -128,6 +135,8 @@ class Watch:
                 sums = f"SHA-256 {label([now])}, before {label([before])}"
                 raise EngineRebuilt(f"{name} was rebuilt during the run: {sums}", player.code)
             found.append(now)
+        if player.source is not None:
+            found.append(commit_sum(player.source))
         return label(found)
 
 

@@ -96,6 +96,12 @@ def make_folder(path: Path | str) -> None:
             raise
 
 
+def cache_folder(name: str) -> Path:
+    """Return a folder of this program in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(os.path.expanduser(base)) / "ringmaster" / name
+
+
 def is_gone(path: Path | str, fd: int) -> bool:
     """Return whether an open file has been moved, deleted or replaced."""
     try:

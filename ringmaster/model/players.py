@@ -25,6 +25,43 @@ PROTOCOL_OF_GAME: dict[GameName, ProtocolName] = {"go": "gtp", "chess": "uci", "
 SECOND_SELF: Final = "#2"
 
 
+class Source(msgspec.Struct, frozen=True):
+    """The commit that a player's program is built from.
+
+    git      the repository: a URL, or a folder, as a rule relative to the control file
+    program  its path in the repository
+    commit   hexadecimal, "" before the first run
+    changes  hash of the working tree, where it differs from the commit, else ""
+    nodes, nps  results of the benchmark, None if unknown
+    folder   where the commit is built, absolute
+    """
+
+    git: str
+    ref: str
+    build: str
+    program: str
+    bench: str
+    folder: str
+    commit: str = ""
+    changes: str = ""
+    date: str = ""
+    subject: str = ""
+    nodes: int | None = None
+    nps: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The commit in a few characters: "1a2b3c4d5e", with changes "1a2b3c4d5e+f00f1e"."""
+        return self.commit[:10] + (f"+{self.changes[:6]}" if self.changes else "")
+
+    def __str__(self) -> str:
+        """Return the facts as a line of a report."""
+        facts = f"commit {self.label} of {self.date}, {self.subject!r}"
+        bench = "" if self.nodes is None else f"; {self.bench}: {self.nodes:,} nodes"
+        speed = "" if self.nps is None else f" at {self.nps:,} a second"
+        return f"{self.git}, {self.ref}: {facts if self.commit else 'not built yet'}{bench}{speed}"
+
+
 class Player(msgspec.Struct, frozen=True):
     """One engine with its settings.
 
@@ -45,6 +82,7 @@ class Player(msgspec.Struct, frozen=True):
     max_memory, max_cpu, max_processes  bytes, CPU seconds in a game, and processes that the
                   engine with its descendants may use; None: no limit
     sandbox       whether it runs without a network and with a read-only file system
+    source        the commit of its program, None without a repository
     """
 
     code: str
@@ -73,6 +111,7 @@ class Player(msgspec.Struct, frozen=True):
     max_cpu: float | None = None
     max_processes: int | None = None
     sandbox: bool = False
+    source: Source | None = None
 
     @property
     def keeps_process(self) -> bool:

@@ -92,7 +92,7 @@ class Entrant:
 
     def text(self, shared: Mapping[str, Any]) -> str:
         """Return its line without arguments and options that all players have."""
-        first, *others = self.command
+        first, *others = self.command or [None]
         # splitting a text like a shell must not change it
         is_plain = isinstance(first, str) and first.isascii() and first.isprintable()
         is_plain = is_plain and not others and not set(first) & set(" \"'\\#")
@@ -102,7 +102,8 @@ class Entrant:
         options = {name: v for name, v in options.items() if name not in common}
         arguments = {"options": options, **arguments}
         given = {name: v for name, v in arguments.items() if v not in (None, {})}
-        call = Call("Player", (first if is_plain else self.command,), given)
+        words = (first if is_plain else self.command,) if self.command else ()
+        call = Call("Player", words, given)
         head = f"    {literal(self.code)}: "
         return f"{head}{literal(call, 4, 95 - len(head))},"
 

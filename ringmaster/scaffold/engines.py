@@ -47,6 +47,7 @@ class Engine:
     weights  options to tune
     score    how to get scores that depend on the weights, or ""
     note     a comment before the players, or ""
+    source   arguments of Player(…) in place of the words, for an engine from git
     """
 
     code: str
@@ -56,6 +57,7 @@ class Engine:
     weights: tuple[Weight, ...] = ()
     score: str = ""
     note: str = ""
+    source: Mapping[str, str] = field(default_factory=dict)
 
 
 _CLOCKS: tuple[Level, ...] = tuple(
@@ -144,6 +146,11 @@ _FALLBACK: dict[GameName, Engine] = {
         levels=({}, *_NOISES),
     ),
 }
+
+
+def usual_levels(game: GameName) -> tuple[Level, ...]:
+    """Return the usual clocks of an engine that nothing is known of; none over GTP."""
+    return {"chess": _CLOCKS, "shogi": _BYOYOMI, "go": ({},)}[game]
 
 
 def which(name: str) -> str | None:

@@ -20,7 +20,7 @@ Build = Callable[[GameName, tuple[Engine, ...]], Draft]
 
 
 def _add(draft: Draft, engine: Engine, level: Level, code: str = "") -> str:
-    arguments: dict[str, Any] = {"options": engine.options, **level}
+    arguments: dict[str, Any] = {**engine.source, "options": engine.options, **level}
     words = [*engine.words, *arguments.pop("arguments", [])]
     return draft.enter(engine.note, words, arguments, code or engine.code)
 

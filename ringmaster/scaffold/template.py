@@ -64,15 +64,15 @@ def new_control_file(
     name: str = "FILE",
     find: Which = which,
     openings: str | None = None,
-    declared: tuple[Engine, str] | None = None,
+    declared: tuple[tuple[Engine, ...], str] | None = None,
 ) -> str:
     """Return a control file for a game and a competition type.
 
     name      of the file, in comments
     find      returns the command of an installed program, None if it is not installed
     openings  the name of an opening file in the same folder, or None
-    declared  the engine to tune and the comment before its parameters, None for an installed
-              engine
+    declared  the engine to tune and the comment before its parameters, or the engines from git
+              and the comment before the players; None for installed engines
 
     Raises UsageError for an unknown game or type.
     """
@@ -88,12 +88,19 @@ def new_control_file(
     purpose, build = SKELETONS[type_name]
     if declared is None:
         draft = build(chosen, installed(chosen, find))
-    elif type_name != "spsa":
-        raise UsageError(f"--from-engine makes the parameters of spsa, not of {type_name}")
     else:
-        engine, about = declared
-        draft = build(chosen, (engine,))
-        draft.comments["parameters"] += f"\n{about}"
+        engines, about = declared
+        is_from_git = bool(engines[0].source)
+        if is_from_git and type_name != "playoff":
+            raise UsageError(f"--git makes a playoff of two commits, not a {type_name}")
+        if not is_from_git and type_name != "spsa":
+            raise UsageError(f"--from-engine makes the parameters of spsa, not of {type_name}")
+        draft = build(chosen, engines)
+        if is_from_git:
+            draft.comments["players"] = about
+            draft.settings |= {"sprt": Call("SPRT", (0, 5), {}), "number_of_games": None}
+        else:
+            draft.comments["parameters"] += f"\n{about}"
     draft.type_name, draft.game = type_name, game
     if chosen == "go":
         draft.settings = {"board_size": 9, "komi": 7.5, **draft.settings}

@@ -5,6 +5,7 @@ Every command starts here; only `run` needs the loop in `ringmaster`.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -44,7 +45,7 @@ from ringmaster.errors import (
 from ringmaster.model.jobs import is_of_closing_match
 from ringmaster.model.output_files import cache_folder, replacing
 from ringmaster.model.players import Player, Source
-from ringmaster.model.report import ChartGroup, Report
+from ringmaster.model.report import ChartGroup, Report, Table
 from ringmaster.model.results import CheckResult, Problem
 from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
@@ -500,31 +501,38 @@ class LoadedCompetition:
                 f"({place}{type(error).__name__}: {error})"
             ) from error
 
-    def charts(self, store: Store | None, *, usage: bool = True) -> list[ChartGroup]:
-        """Return the charts of the restored competition.  Raises StoreError.
-
-        usage  whether the results have times and memory
-        """
-        with self.reading_tickets():
-            return self.competition.charts(() if store is None else store.history(usage=usage))
+    def charts(self, store: Store | None) -> list[ChartGroup]:
+        """Return the charts of the restored competition.  Raises StoreError."""
+        usage = self.competition.charts_read_usage
+        # a million results leave no cycles, and looking for them doubles the time
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            with self.reading_tickets():
+                return self.competition.charts(() if store is None else store.history(usage=usage))
+        finally:
+            if was_enabled:
+                gc.enable()
 
     def report_text(
         self,
         summary: Summary | None = None,
         *,
+        further: Sequence[Table] = (),
         begins: bool = True,
         columns: int | None = None,
     ) -> str:
         """Return the report.
 
         summary  the present one, if it is known
+        further  tables behind the results
         begins   whether the verdict is also under the heading
         columns  of a terminal; None: not for a terminal
         """
         description = self.control_file.values["description"]
         summary = summary or self.competition.summary()
         return render_report(
-            Report((*summary.blocks, *self.conditions.blocks(summary))),
+            Report((*summary.blocks, *further, *self.conditions.blocks(summary))),
             heading=f"{self.competition.type_name}: {self.code}",
             description=None if description is None else description.strip(),
             verdict=summary.verdict,
@@ -532,9 +540,9 @@ class LoadedCompetition:
             columns=columns,
         )
 
-    def write_report(self, summary: Summary | None = None) -> None:
+    def write_report(self, summary: Summary | None = None, further: Sequence[Table] = ()) -> None:
         """Write the report's file; its origin was checked.  Raises StoreUnwritable."""
-        text = self.report_text(summary)
+        text = self.report_text(summary, further=further)
         with replacing(self.paths.report) as file:
             file.write(text.encode("utf-8", "replace"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,12 +17,13 @@ from ringmaster.export.parameters import FORMATS, render, tuned_values
 from ringmaster.export.result_block import FORMATS as BLOCKS
 from ringmaster.export.result_block import result_blocks
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.report import ChartGroup, Progress, Report
+from ringmaster.model.report import Progress, Report, Table
 from ringmaster.reporting.page import CopyText, GameRow, Page, render_page
 from ringmaster.reporting.progress import format_duration
 from ringmaster.results.boards import board_game
+from ringmaster.results.figures import figures
 from ringmaster.results.games import RECORD_SUFFIXES, Game, GameReader
-from ringmaster.results.records import Records
+from ringmaster.results.records import TAIL, Records
 from ringmaster.storage.entries import StoredGame
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.store import Store
@@ -32,8 +32,6 @@ from ringmaster.storage.store import Store
 MOST_GAMES, MOST_FAULTS, MOST_BYTES = 2000, 200, 900_000
 #: The share of the bytes for games with faults.
 _FAULTS_SHARE = 0.2
-#: Bytes at the end of a collected file of records that are searched.
-TAIL = 8_000_000
 #: Most matchups whose result blocks are copied.
 _MOST_BLOCKS = 50
 #: The time before the last game that tells the rate of games.
@@ -73,7 +71,7 @@ def make_page(
         facts=tuple(_facts(loaded, store, summary.progress, counts[1], games)),
         report=Report(summary.blocks),
         conditions=Report(tuple(loaded.conditions.blocks(summary))),
-        groups=_groups(loaded, store) if charts else (),
+        groups=tuple(loaded.charts(store)) if charts else (),
         games=rows,
         games_total=total,
         games_note=_games_note(loaded, min(len(rows), most_games), len(rows), total),
@@ -82,29 +80,22 @@ def make_page(
     )
 
 
-def _groups(loaded: LoadedCompetition, store: Store | None) -> list[ChartGroup]:
-    if store is None:
-        return loaded.charts(None)
-    # a million results leave no cycles, and looking for them doubles the time
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        return loaded.charts(store, usage=loaded.competition.charts_read_usage)
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def write_page(
     loaded: LoadedCompetition, store: Store | None, target: Path, summary: Summary | None = None
-) -> None:
-    """Write the page of a restored competition to a file.  Raises StoreError.
+) -> tuple[Table, ...]:
+    """Write the page of a restored competition to a file, with its figures; return these.
 
     summary  the present one, if it is known
+
+    Raises StoreError.
     """
-    text = render_page(make_page(loaded, store, summary))
+    page = make_page(loaded, store, summary)
+    tables = figures(loaded, store, page.groups)
+    report = Report((*page.report.blocks, *tables))
+    text = render_page(msgspec.structs.replace(page, report=report))
     with open_output(target) as stream:
         stream.write(text.encode("utf-8", "replace"))
+    return tables
 
 
 def _state(loaded: LoadedCompetition, store: Store | None) -> str:
@@ -185,7 +176,8 @@ def _with_boards(
             with suppress(StoreError):  # something is in the place of the file
                 record = records.get(game)
                 if record is not None:
-                    row = msgspec.structs.replace(row, board=board_game(game, record))
+                    board = msgspec.structs.replace(board_game(game, record), nodes=())
+                    row = msgspec.structs.replace(row, board=board)
                     budgets[fault] -= len(msgspec.json.encode(row.board))
         rows.append(row)
     return rows

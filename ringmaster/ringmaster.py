@@ -37,11 +37,13 @@ from ringmaster.errors import (
 from ringmaster.execution.executor import Done, ErrorLines, Executor
 from ringmaster.loaded_competition import SOURCES, LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
+from ringmaster.model.report import Table
 from ringmaster.model.results import REBUILT, CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import FirstTests, check_before_run
 from ringmaster.reporting.keys import KeyReader
 from ringmaster.reporting.live import Display
 from ringmaster.reporting.progress import DisplayView
+from ringmaster.results.figures import figures
 from ringmaster.run_control import (
     COMMAND_PERIOD,
     PAGE,
@@ -173,6 +175,7 @@ class Ringmaster:
                 finally:
                     self._executor.close()
                     self._show_error_lines()
+                    self._run_log.events.finish()
             finally:
                 self._display.close()
                 self._journal.close()
@@ -290,6 +293,7 @@ class Ringmaster:
             self._run_log.say(text)
         self._copies = self._store.daily_copies(self._run_log.warn)
         self._play_began = time.monotonic()
+        self._run_log.begin_events()
         reason = "error"
         try:
             self._issue_first()
@@ -331,6 +335,16 @@ class Ringmaster:
 
     def _finish(self, number: int, reason: str) -> None:
         assert self._store is not None
+        summary = self._competition.summary(live=True)
+        progress = summary.progress
+        total = "" if progress.total is None else f"/{progress.total}"
+        more = "" if self._competition.finished() else "; run it again to resume"
+        one = (progress.completed if progress.total is None else progress.total) == 1
+        label = progress.label.removesuffix("s") if one else progress.label
+        ending = f"{reason} ({progress.completed}{total} {label}{more}): {summary.verdict}"
+        # whatever cannot be written below
+        self._run_log.look_for_doubt(summary)
+        self._run_log.events.start("end", ending)
         unwritable: StoreUnwritable | None = None
         if not self._inconsistent:
             # where another file has failed, the status file may be gone, too
@@ -345,16 +359,13 @@ class Ringmaster:
         with suppress(StoreError) if reason == "error" else nullcontext():
             self._journal.log(f"run {number} ended: {reason}")
             self._store.end_run(number, time.time(), reason)
-        summary = self._competition.summary(live=True)
-        progress = summary.progress
-        total = "" if progress.total is None else f"/{progress.total}"
-        more = "" if self._competition.finished() else "; run it again to resume"
-        one = (progress.completed if progress.total is None else progress.total) == 1
-        label = progress.label.removesuffix("s") if one else progress.label
-        ending = f"{reason} ({progress.completed}{total} {label}{more})"
-        self._display.message(f"{ending}: {summary.verdict}")
+        self._display.message(ending)
         if not self._inconsistent:
-            self._loaded.write_report()
+            tables: tuple[Table, ...] = ()
+            if self._competition.finished():
+                with suppress(StoreError):  # a record cannot be read
+                    tables = figures(self._loaded, self._store)
+            self._loaded.write_report(further=tables)
         if unwritable is not None:
             raise unwritable
 
@@ -472,6 +483,7 @@ class Ringmaster:
             if self._control.signals.received is not None:
                 return
             self._copies.write_if_due()
+            self._run_log.events.look()
             self._display.update(self._view)
             due = self._display.next_update()
             if self._executor.slots > self._slots and not self._control.paused:

@@ -14,6 +14,7 @@ from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.reporting.live import Display
 from ringmaster.reporting.progress import DisplayView
 from ringmaster.run_control import HINT, RunControl
+from ringmaster.run_events import EventCommand
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.store import Store
 
@@ -31,6 +32,7 @@ class RunLog:
     completed  number of results in this run, void games left out
     recent     the last results, a line each
     warnings   the last warnings
+    events     runs the command of `on_event`, from `begin_events` on
     """
 
     def __init__(self, journal: Journal, display: Display, loaded: LoadedCompetition) -> None:
@@ -45,6 +47,23 @@ class RunLog:
         self.recent: list[str] = []
         self.warnings: list[str] = []
         self._stderr_room = STDERR_BYTES
+        self.events = EventCommand((), {}, self.warn)
+        self._is_doubtful = False
+
+    def begin_events(self) -> None:
+        """Run the command of `on_event` for the start of the run."""
+        values, file = self._loaded.control_file.values, self._loaded.paths.control.absolute()
+        names = {"name": self._loaded.code, "file": str(file)}
+        self.events = EventCommand(values["on_event"] or (), names, self.warn)
+        summary = self._loaded.competition.summary(live=True)
+        self._is_doubtful = bool(summary.doubts)
+        self.events.start("start", summary.verdict)
+
+    def look_for_doubt(self, summary: Summary) -> None:
+        """Run the command of `on_event` for the first doubt of the run."""
+        if summary.doubts and not self._is_doubtful:
+            self._is_doubtful = True
+            self.events.start("doubt", summary.verdict)
 
     def resume(self, store: Store) -> None:
         """Complete the history and tree log of the last transaction after a kill."""
@@ -114,6 +133,9 @@ class RunLog:
         self._display.results(shown)
         for line in milestones:
             self.say(line)
+            self.events.start("decision", line)
+        if self.events.words and not self._is_doubtful:
+            self.look_for_doubt(self._latest_summary())
         del self.recent[:-RECENT]
 
     def _log_stderr(self, line: str) -> None:

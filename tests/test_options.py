@@ -26,6 +26,7 @@ VALUES = {
     "game": "chess",
     "score_pov": "white",
     "result_pov": "white",
+    "option": "Hash=64",
 }
 PARSED = [verb for verb in verbs() if not verb.verbatim and verb.function]
 OF_FILE = [verb for verb in verbs() if verb.has_control_file]
@@ -34,7 +35,9 @@ OF_FILE = [verb for verb in verbs() if verb.has_control_file]
 def words(option: Option) -> list[str]:
     """Return a correct use of an option."""
     name = option.names[-1]
-    return [name, VALUES.get(option.key, "2")] if option.has_value else [name]
+    count = option.settings.get("nargs")
+    values = [VALUES.get(option.key, "2")] * (count if isinstance(count, int) else 1)
+    return [name, *values] if option.has_value else [name]
 
 
 def first_words(verb: Verb) -> list[str]:
@@ -194,7 +197,7 @@ def test_program_without_arguments_prints_its_help_as_an_error(
         (["x.ctl", "--max", "4"], "there is no option --max; did you mean --max-games?"),
         (["x.ctl", "--jsn"], "did you mean --json (of check, plan, simulate, diff and show)?"),
         (["x.ctl", "-games", "4"], "there is no option -games; did you mean --max-games?"),
-        (["run", "x.ctl", "--games", "4"], "--games is an option of verify, not of run"),
+        (["run", "x.ctl", "--games", "4"], "--games is an option of match and verify, not of run"),
         (["positions", "x.epd", "--most", "1"], "not of positions FILE…"),
         (["x.ctl", "-j"], "-j needs a positive integer: -j 4"),
         (["new", "go", "--from-engine"], "--from-engine needs a value: --from-engine COMMAND"),

@@ -97,10 +97,10 @@ def split(argv: Sequence[str]) -> CommandLine:
         if option is None or not is_open or not option.has_value:
             continue
         count = option.settings.get("nargs")
-        while rest and _is_value(rest[0], option):
+        room = {None: 1, "?": 1, "+": len(rest)}.get(count, count)
+        while rest and room and _is_value(rest[0], option):
             line.options.append(rest.pop(0))
-            if count != "+":
-                break
+            room -= 1
         if count != "?" and line.options[-1] == word:
             raise UsageError(f"{names[-1]} needs {_wanted(names[-1], option)}")
     return line

@@ -50,17 +50,17 @@ def new(arguments: argparse.Namespace) -> int:
     text = new_control_file(
         game,
         type_name,
-        _UNNAMED if name == "-" else _quoted(name),
+        _UNNAMED if name == "-" else quoted(name),
         openings=opening_file(game, folder),
         declared=declared,
     )
     if name == "-":
-        say(_checked(text, _UNNAMED))
+        say(checked(text, _UNNAMED))
         return DONE
-    _write(Path(name), text)
+    write(Path(name), text)
     lacks = type_name == "texel" and not (folder / POSITIONS).exists()
     make = f" and make {POSITIONS} as it says" if lacks else ""
-    complain(f"wrote {name}; read it{make}, then: ringmaster {_quoted(name)} check")
+    complain(f"wrote {name}; read it{make}, then: ringmaster {quoted(name)} check")
     return DONE
 
 
@@ -70,12 +70,12 @@ def import_(arguments: argparse.Namespace) -> int:
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(source=Path.cwd(), control=folder)
     match = import_material(material_words, places)
-    name = _UNNAMED if output is None else _quoted(str(output))
+    name = _UNNAMED if output is None else quoted(str(output))
     text = match.render(name)
     if output is None:
-        say(_checked(text, _UNNAMED))
+        say(checked(text, _UNNAMED))
     else:
-        _write(output, text)
+        write(output, text)
     for line in match.messages():
         complain(printable(line))
     if match.simulate:
@@ -87,7 +87,7 @@ def import_(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """Return a file name quoted for a shell and printable in a comment."""
     return shlex.quote(name) if name.isprintable() else _UNNAMED
 
@@ -118,7 +118,7 @@ def _output(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
     return None if output in (None, "-") else Path(str(output)), words
 
 
-def _checked(text: str, name: str) -> str:
+def checked(text: str, name: str) -> str:
     """Return the text of a control file.  Raises UsageError if it does not load."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / (Path(name).name or _UNNAMED)
@@ -133,11 +133,11 @@ def _checked(text: str, name: str) -> str:
     return text
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
     """Write a new control file.  Raises UsageError if the file exists."""
     if path.exists() or path.is_symlink():
         raise UsageError(f"{path} exists; nothing was written")
-    _checked(text, str(path))
+    checked(text, str(path))
     try:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)

@@ -145,6 +145,13 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     ),
     "play": (
         Verb(
+            "match",
+            "play engines by one line; the same line resumes",
+            "match.match",
+            (Argument("ENGINE", "programs or quoted commands; the first plays the others", "+"),),
+            notes=KEYS,
+        ),
+        Verb(
             "run",
             "play games, or continue playing (without a verb: run)",
             "run.run",
@@ -273,8 +280,8 @@ class Option:
         return text if isinstance(text, str) else text()
 
 
-_PLAYING = ("run", "verify")
-_PLAYING_OR_CHECK = ("run", "verify", "check")
+_PLAYING = ("run", "match", "verify")
+_PLAYING_OR_CHECK = (*_PLAYING, "check")
 _AT_A_TIME = "play N games at a time (default: `parallel` of the control file, else 1)"
 _SIDES = ("white", "black", "first", "mover")
 _ANY_SIDE = "white, black, first or mover"
@@ -303,6 +310,37 @@ def _group(verbs: Sequence[str], *options: Option) -> tuple[Option, ...]:
 
 #: All options, in the order of the help.
 OPTIONS: tuple[Option, ...] = (
+    *_group(
+        ("match",),
+        Option("--tc TC", "clock, such as 8+0.08 or 40/60 (default: 10+0.1, shogi: 0+1byo)"),
+        Option("--nodes N", "limit of nodes for each move", values.POSITIVE),
+        Option("--depth N", "limit of depth for each move", values.POSITIVE),
+        Option("--book FILE", "openings (default: an .epd or .sfen file of this folder)"),
+        Option(
+            "--games N",
+            {
+                "match": "games of each pairing",
+                "verify": "play at most N games of the closing match (an even number)",
+            },
+            values.POSITIVE,
+            verbs=("match", "verify"),
+        ),
+        Option("--sprt ELO", "end it by an SPRT of two bounds: --sprt 0 3", values.NUMBER, nargs=2),
+        Option(
+            "--option NAME=VALUE",
+            "of all engines",
+            values.ENGINE_OPTION,
+            action="append",
+            default=[],
+        ),
+        Option(
+            "--game GAME",
+            "chess (default), shogi, go",
+            choices=("chess", "shogi", "go"),
+            default="chess",
+        ),
+        Option("--print", "print the control file and play nothing"),
+    ),
     *_group(
         _PLAYING,
         Option(
@@ -380,14 +418,6 @@ OPTIONS: tuple[Option, ...] = (
         ),
     ),
     *_group(
-        ("verify",),
-        Option(
-            "--games N",
-            "play at most N games of the closing match (an even number)",
-            values.POSITIVE,
-        ),
-    ),
-    *_group(
         ("serve",),
         Option("--port PORT", "serve on this port (default: a free one)", values.PORT, default=0),
         Option("--control", "let the page stop and pause runs, and change their games at a time"),
@@ -416,10 +446,11 @@ OPTIONS: tuple[Option, ...] = (
                 "export": "write FILE (default: standard output)",
                 "export-parameters": "write FILE (default: standard output)",
                 "import": "write FILE.ctl (default: standard output)",
+                "match": "write FILE.ctl (default: match.ctl)",
                 "plot": "write FILE: .html (default), .svg, .png or .pdf",
                 "positions": "write FILE (default: beside the control file; -: standard output)",
             },
-            verbs=("export", "export-parameters", "import", "plot", "positions"),
+            verbs=("export", "export-parameters", "import", "match", "plot", "positions"),
         ),
         Option("--void", "export void games too"),
         Option("--raw", "export the engines' text as it is, also for a spreadsheet or terminal"),

@@ -56,6 +56,9 @@ def _play(arguments: argparse.Namespace, loaded: LoadedCompetition) -> int:
     loaded.paths.check_first_run()
     cluster = chosen_cluster(arguments, loaded)
     if arguments.safe:
+        if loaded.control_file.values["on_event"] is not None:
+            error = SettingError(("on_event",), "--safe runs no such command", "no on_event")
+            raise loaded.control_file.error([error])
         print_programs(loaded)
     display = make_display(
         sys.stdout, arguments.quiet, errors=sys.stderr, log_games=arguments.log_games

@@ -60,8 +60,8 @@ def report(arguments: argparse.Namespace) -> int:
     paths.check([paths.report, paths.page])
     with restored(arguments) as (loaded, store):
         summary = loaded.competition.summary()
-        loaded.write_report(summary)
-        write_page(loaded, store, loaded.paths.page, summary)
+        tables = write_page(loaded, store, loaded.paths.page, summary)
+        loaded.write_report(summary, tables)
     return DONE
 
 

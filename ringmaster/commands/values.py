@@ -62,6 +62,7 @@ PLIES = Value(_integer(0, 99_999), "a number of plies", "16")
 NOT_NEGATIVE = Value(_number(0.0, 1e6), "a number from 0 to a million", "2.5")
 ELO = Value(_number(-1000, 1000), "a number from -1000 to 1000", "2.5")
 ABOVE_ZERO = Value(_number(1e-9, 1e9), "a number above 0", "1.5")
+NUMBER = Value(_number(-1e9, 1e9), "a number", "3")
 SHARE = Value(_number(0.0, 0.999), "a number from 0 to 0.999", "0.6")
 
 
@@ -100,6 +101,16 @@ def _read_penta(text: str) -> tuple[int, ...]:
 PENTA = Value(_read_penta, "five numbers of pairs, not of one kind", "200,4860,10023,4742,175")
 CLUSTER = Value(_read_cluster, "tls://HOST:PORT, tcp://HOST:PORT, local or off", "tls://node1:8786")
 ENDPOINT = Value(_read_endpoint, "HOST:PORT", "0.0.0.0:9000")
+
+
+def _read_engine_option(text: str) -> tuple[str, str]:
+    name, value = text.split("=", 1)
+    if not (name.strip() and text.isprintable()):
+        raise ValueError(text)
+    return name, value
+
+
+ENGINE_OPTION = Value(_read_engine_option, "NAME=VALUE", "Hash=64")
 
 
 def by_code(value: Value) -> Callable[[str], dict[str | None, Any]]:

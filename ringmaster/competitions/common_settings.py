@@ -279,6 +279,23 @@ class _Repository(FileName):
 REPOSITORY_URL = re.compile(r"(https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 
 
+#: A placeholder of `on_event`, and the known names.
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDERS = ("event", "verdict", "name", "file")
+
+
+class _EventCommand(_Command):
+    """A command with placeholders."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        words = super().interpret(value, path, context)
+        for name in PLACEHOLDER.findall(" ".join(words)) if isinstance(words, tuple) else ():
+            if name not in _PLACEHOLDERS:
+                expected = nearest(name, _PLACEHOLDERS)
+                return context.refuse(path, f"there is no placeholder {{{name}}}", expected)
+        return words
+
+
 class Margin(Float):
     """Seconds by which a clock may be overstepped; other programs count milliseconds."""
 
@@ -526,6 +543,14 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         "Copy the engines' standard error to the log when a game ends.  False: pass it to "
         "standard error at once, even in a quiet run.",
         True,
+    ),
+    optional(
+        "on_event",
+        _EventCommand(),
+        "Command to run, without a shell, at the start, decisions, the first doubt and the end of "
+        "a run.  ``{event}`` (start, decision, doubt, end), ``{verdict}``, ``{name}`` and "
+        "``{file}`` (of the control file) are replaced.  It is killed after 10 s.",
+        change="report",
     ),
     Setting("players", DictOf(Identifier(), PLAYER), "The engines, by player code."),
     Setting("seed", Integer(), "Seed of every random decision.", 0, change="refused"),

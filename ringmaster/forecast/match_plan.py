@@ -29,6 +29,7 @@ from ringmaster.reporting.progress import format_duration
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats.elo import NELO, Z95, elo_of_score, score_of_elo, short_probability, spread
 from ringmaster.stats.sprt import Sprt, fit_score, forecast, shares
+from ringmaster.stats.stopping import Precision
 
 #: Games of a matchup from which its results are the assumption.
 _ENOUGH = 200
@@ -98,9 +99,13 @@ def _plan(
     options: ForecastOptions, matchup: Matchup, timing: Timing, elo: float | None
 ) -> dict[str, Any]:
     """Return the plan of a matchup as JSON data; `elo` is the value of --elo."""
-    test, limit = matchup.sprt, matchup.limit
+    test = matchup.test if isinstance(matchup.test, Sprt) else None
+    limit = matchup.limit
     results, origin = _results(options, matchup)
     deviation = spread(fit_score(results, 0.5))[1]
+    if isinstance(matchup.test, Precision):
+        games = math.ceil((deviation * Z95 / (score_of_elo(matchup.test.elo) - 0.5)) ** 2)
+        limit = min(games, limit or games)
     plan: dict[str, Any] = {
         "sprt": test and msgspec.structs.asdict(test),
         "number_of_games": limit,
@@ -154,7 +159,8 @@ def _lengths(
 def _results(options: ForecastOptions, matchup: Matchup) -> tuple[tuple[float, ...], str]:
     """Return the assumed shares of results, worst to best, and their origin in words."""
     tally = matchup.results
-    in_pairs = matchup.alternating and (matchup.sprt is None or matchup.sprt.pentanomial)
+    counts_games = isinstance(matchup.test, Sprt) and not matchup.test.pentanomial
+    in_pairs = matchup.alternating and not counts_games
     if options.penta is not None and in_pairs:
         return tuple(shares(options.penta)), "pairs as in --penta"
     if options.draw_ratio is None and tally.known >= _ENOUGH:

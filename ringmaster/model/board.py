@@ -37,7 +37,7 @@ class BoardGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ms         milliseconds charged for each move
     clocks     milliseconds left after each move
     scores     centipawns after each move from the first player's side, or mates (`MATE`)
-    depths     of the search in plies
+    depths     of the search in plies;  nodes  of the search, not on pages
     comments   of engines: (index of the move, text)
     in_progress  whether further moves will come
 
@@ -69,5 +69,6 @@ class BoardGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     clocks: tuple[int | None, ...] = ()
     scores: tuple[int | None, ...] = ()
     depths: tuple[int | None, ...] = ()
+    nodes: tuple[int | None, ...] = ()
     comments: tuple[tuple[int, str], ...] = ()
     in_progress: bool = False

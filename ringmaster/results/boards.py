@@ -28,6 +28,7 @@ _SECONDS: Final = re.compile(r" ?(?:(\d{1,7}\.\d{3})s)?(?=,|\n|$)")
 _SHOGIHOME: Final = ("評価値=", "読み筋=")
 #: A clock in PGN, and in records of shogi.
 _CLOCK: Final = re.compile(r"\[%clk (\d{1,6}):(\d\d):(\d\d(?:\.\d{3})?)\]|\bleft=(\d{1,9}\.\d{3})s")
+_NODES: Final = re.compile(r"(?:^|,\s*)n=(\d{1,15})(?=,|\n|$)")
 #: Details of the search, which a board does not show.
 _DETAILS: Final = re.compile(
     r"(?:^|,\s*)(?:(?:sd|n|nps|hashfull|tbhits)=\d+|left=[\d.]+s|pv=\"[^\"]*\"|\[%clk [^\]]*\])"
@@ -80,7 +81,7 @@ def _read(game: GameName, record: bytes) -> dict[str, Any]:
 def _facts(game: RecordedGame) -> dict[str, Any]:
     """Return fields of a `BoardGame`."""
     moves = [_read_comment(game, index) for index in range(len(game.moves))]
-    ms, clocks, scores, depths, texts = zip(*moves, strict=True) if moves else [()] * 5
+    ms, clocks, scores, depths, nodes, texts = zip(*moves, strict=True) if moves else [()] * 6
     of_go = {"size": game.size, "komi": game.komi, "setup": " ".join(game.setup)}
     controls = tuple(map(one_line, game.time_controls))
     return {
@@ -97,14 +98,15 @@ def _facts(game: RecordedGame) -> dict[str, Any]:
         "clocks": _known(clocks),
         "scores": _known(scores),
         "depths": _known(depths),
+        "nodes": _known(nodes),
         "comments": tuple((i, text) for i, text in enumerate(texts) if text and i >= game.book),
     }
 
 
 def _read_comment(
     game: RecordedGame, index: int
-) -> tuple[int | None, int | None, int | None, int | None, str]:
-    """Return milliseconds, clock, score and depth of a move, and the engine's words."""
+) -> tuple[int | None, int | None, int | None, int | None, int | None, str]:
+    """Return milliseconds, clock, score, depth and nodes of a move, and the engine's words."""
     clock = game.clocks.get(index)
     lines = game.comments[index].split("\n")
     comment = "\n".join(line for line in lines if not line.startswith(_SHOGIHOME))
@@ -116,11 +118,13 @@ def _read_comment(
     if left is not None:
         hours, minutes, remaining, others = left.groups("0")
         clock = 3600 * int(hours) + 60 * int(minutes) + float(remaining) + float(others)
+    nodes = _NODES.search(comment)
     return (
         None if seconds is None else round(1000 * float(seconds)),
         None if clock is None else round(1000 * clock),
         None if score is None else round(score),
         None if depth is None else int(depth),
+        None if nodes is None else int(nodes[1]),
         one_line(_DETAILS.sub("", comment).strip(", \n"), _WORDS) if comment else "",
     )
 

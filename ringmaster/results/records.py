@@ -15,6 +15,8 @@ from ringmaster.storage.connect import translated
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Store
 
+#: Bytes at the end of a collected file that are searched for the newest games.
+TAIL = 8_000_000
 #: By suffix: the beginning of a record's first line, and the line with the game's id.  Engine text
 #: in a record never begins a line like this.
 _COLLECTED_FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {

@@ -204,6 +204,17 @@ _WIDEST = 4
 _LEAST_HALF = 5
 
 
+def command_of(text: str, what: str, places: Places) -> tuple[list[str], str]:
+    """Return the command of a text, or of a file's name, for a control file, and the program as it
+    can be started here.  Raises UsageError."""
+    file, *rest = [text] if places.exists(text) else command_words(text, what)
+    if "/" in file or places.exists(file):
+        started = os.path.abspath(places.source / os.path.expanduser(file))
+        return [places.executable(file), *rest], started
+    file = which(file) or file
+    return [file, *rest], file
+
+
 def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, str]:
     """Start an engine; return it with its parameters, and the comment before them, a paragraph a
     line.  Raises UsageError."""
@@ -213,11 +224,7 @@ def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, s
             "--from-engine: Go engines have no options; write the parameters by hand "
             "(docs/tuners.rst)"
         )
-    words = command_words(command, "--from-engine")
-    file = words[0]
-    is_file = "/" in file or places.exists(file)
-    file = file if is_file else which(file) or file
-    started = os.path.join(places.source, os.path.expanduser(file)) if is_file else file
+    words, started = command_of(command, "--from-engine", places)
     player = Player("engine", (started, *words[1:]), protocol=protocol)
     engine = make_engine(player, Surroundings({}))
     assert isinstance(engine, UciOrUsiEngine)
@@ -248,8 +255,8 @@ def declared_by(game: GameName, command: str, places: Places) -> tuple[Engine, s
         )
     known = {option.name.casefold(): option.name for option in options}
     made = Engine(
-        identifier(os.path.basename(file), ()),
-        (places.executable(file) if is_file else file, *words[1:]),
+        identifier(os.path.basename(started), ()),
+        tuple(words),
         {known[n.casefold()]: v for n, v in _RESOURCES.items() if n.casefold() in known},
         _BYOYOMI if game == "shogi" else _CLOCKS,
         tuple(weights),

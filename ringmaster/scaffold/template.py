@@ -3,7 +3,7 @@ of the settings tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,28 +102,31 @@ def new_control_file(
         else:
             draft.comments["parameters"] += f"\n{about}"
     draft.type_name, draft.game = type_name, game
-    if chosen == "go":
+    others = _others(chosen, competition.table, draft)
+    return control_file(draft, openings, _heading(purpose, type_name, name), others)
+
+
+def control_file(
+    draft: Draft, openings: str | None, heading: str, others: Iterable[str] = ()
+) -> str:
+    """Return the control file of a draft, with usual settings of its game.
+
+    openings  the name of an opening file, or None
+    others    parts behind the settings
+    """
+    if draft.game == "go":
         draft.settings = {"board_size": 9, "komi": 7.5, **draft.settings}
     else:
         if openings is not None:
             book = Call("Openings", (openings,), {"order": "random"})
             draft.settings = {"openings": book, **draft.settings}
         draft.settings["failures"] = "loss"
-    helps = {setting.name: setting.help.replace("``", "") for setting in competition.table}
+    competition = competition_class(draft.type_name)
+    helps = {s.name: s.help.replace("``", "") for s in competition.table} if competition else {}
     # the competition type must be set first
     first, *body = draft.parts(lambda setting: helps.get(setting, ""))
-    parts = [
-        _heading(purpose, type_name, name),
-        first,
-        *(["import sys"] if any("sys.executable" in part for part in body) else []),
-        *body,
-        comment(
-            "Further settings with their default values, or with an example.  Remove the # to "
-            "change a setting.  The reference in docs/ describes all, with the other arguments of "
-            "Player(…)."
-        ),
-        *_others(chosen, competition.table, draft),
-    ]
+    has_demo = any("sys.executable" in part for part in body)
+    parts = [heading, first, *(["import sys"] if has_demo else []), *body, *others]
     return "\n\n".join(parts) + "\n"
 
 
@@ -156,6 +159,10 @@ def _heading(about: str, type_name: str, name: str) -> str:
 
 def _others(game: GameName, table: tuple[Setting, ...], draft: Draft) -> Iterator[str]:
     """Yield the settings that the file does not have, commented out."""
+    yield comment(
+        "Further settings with their default values, or with an example.  Remove the # to change "
+        "a setting.  The reference in docs/ describes all, with the other arguments of Player(…)."
+    )
     hidden = {"game", "players", "make_candidate", "player", *draft.settings, *draft.shared()}
     hidden |= {*_OTHER_GAMES[game], *(() if game == "go" else _GO_ONLY)}
     # sorting leaves the others in the order of the table

@@ -13,11 +13,11 @@ import msgspec
 from ringmaster.errors import RingmasterError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.board import BoardGame
-from ringmaster.page_data import TAIL, make_page
+from ringmaster.page_data import make_page
 from ringmaster.reporting.page import IndexRow, Page, render_parts
 from ringmaster.results.boards import board_game, board_in_progress
 from ringmaster.results.games import GameReader
-from ringmaster.results.records import Records
+from ringmaster.results.records import TAIL, Records
 from ringmaster.storage.connect import retry_read
 from ringmaster.storage.lock import is_locked
 from ringmaster.storage.paths import OutputPaths

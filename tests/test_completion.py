@@ -11,6 +11,7 @@ import pytest
 
 from ringmaster.cli import run
 from ringmaster.commands.options import SHELLS, verb_names, verbs
+from tests.processes import LONG
 from tests.program import environment
 
 pytestmark = pytest.mark.process
@@ -52,7 +53,7 @@ def completed(folder: Path, line: str) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=LONG,
     )
     assert done.stderr == ""
     return [word.rstrip() for word in done.stdout.splitlines() if word]

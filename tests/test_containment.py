@@ -22,15 +22,13 @@ from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player, Restart
 from ringmaster.model.results import GameResult
 from tests.execution.watched import Watched
-from tests.processes import commanded, under
+from tests.processes import LONG, commanded, under
 from tests.program import ENGINE, ringmaster, start, write_control_file
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform != "linux", reason="needs child subreapers and prlimit"),
 ]
-
-LONG = 20.0
 
 
 @pytest.fixture

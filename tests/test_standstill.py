@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 import ringmaster
+from tests.processes import LONG
 from tests.program import ENGINE, REPOSITORY, engine_pids, environment, living_engines, shown, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
@@ -69,11 +70,11 @@ def play_with_pause(folder: Path, limits: str) -> tuple[Path, str]:
         time.sleep(0.5)
         with frozen([psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]):
             time.sleep(PAUSE)
-        assert run.wait(60) == 0
+        assert run.wait(LONG) == 0
     finally:
         if run.poll() is None:
             run.send_signal(signal.SIGINT)
-            run.wait(20)
+            run.wait(LONG)
     assert living_engines(control) == []
     return control, control.with_suffix(".log").read_text()
 
@@ -112,7 +113,7 @@ def test_date_that_is_set_back_changes_no_result(tmp_path: Path) -> None:
         [sys.executable, "-m", "ringmaster", str(control), "run", "-q", "-j", "2"],
         env=environment({"PYTHONPATH": f"{tmp_path}{os.pathsep}{REPOSITORY}"}),
         check=True,
-        timeout=60,
+        timeout=LONG,
         capture_output=True,
     )
     summary = shown(control)

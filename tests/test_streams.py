@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import LONG
 from tests.program import PLAYOFF, environment, ringmaster, shown, write_control_file
 
 pytestmark = pytest.mark.process
@@ -58,7 +59,7 @@ def shell(control: Path, verb: str, redirection: str) -> subprocess.CompletedPro
         shell=True,
         capture_output=True,
         env=environment(),
-        timeout=60,
+        timeout=LONG,
     )
 
 
@@ -146,7 +147,7 @@ def test_run_is_never_held_up_by_a_terminal_or_a_pipe_that_nobody_reads(
     reader, writer = make()
     try:
         with run_on(control, writer, "-j", "2", "--log-games", term=term) as process:
-            assert process.wait(60) == 0
+            assert process.wait(LONG) == 0
     finally:
         os.close(reader)
         os.close(writer)
@@ -161,6 +162,6 @@ def test_run_goes_on_when_its_terminal_vanishes(tmp_path: Path) -> None:
         os.close(terminal)
         assert os.read(controller, 1)
         os.close(controller)
-        assert process.wait(60) == 0
+        assert process.wait(LONG) == 0
     assert shown(control)["games"]["completed"] == 120
     assert "Traceback" not in control.with_suffix(".log").read_text()

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests.browsers import silent_page
-from tests.processes import under
+from tests.processes import LONG, under
 from tests.program import PLAYOFF, environment, write_control_file
 from tests.recorded import add, open_store, ticket, won, write
 from tests.requirements import engine
@@ -98,7 +98,7 @@ def test_end_of_the_server_is_told_on_the_page(browser: Any, tmp_path: Path) -> 
             page.goto(address)
             page.wait_for_function("() => window.ringmaster")
             server.send_signal(signal.SIGTERM)
-            assert server.wait(timeout=20) == 0
+            assert server.wait(timeout=LONG) == 0
         page.wait_for_function("() => document.getElementById('live-state').textContent !== ''")
         page.messages.clear()
 
@@ -121,7 +121,7 @@ matchups = [Matchup("a", "b", number_of_games=50)]
     with program("run", str(control), "--serve") as (run, address), silent_page(browser) as page:
         assert "data-command" not in page.content()
         page.goto(address)
-        page.wait_for_selector("#in-progress-boards cg-board piece", timeout=20_000)
+        page.wait_for_selector("#in-progress-boards cg-board piece")
         first = page.locator("#in-progress-boards .rb-move").count()
         page.wait_for_function(
             "n => document.querySelectorAll('#in-progress-boards .rb-move').length > n", arg=first
@@ -140,8 +140,8 @@ matchups = [Matchup("a", "b", number_of_games=50)]
                 two.wait_for_timeout(100)
             assert "paused" in log.read_text()
         run.send_signal(signal.SIGTERM)
-        assert run.wait(timeout=20) == 3
-        _, alive = psutil.wait_procs(children, timeout=10)
+        assert run.wait(timeout=LONG) == 3
+        _, alive = psutil.wait_procs(children, timeout=LONG)
         assert alive == []
         page.messages.clear()
     assert not control.with_suffix(".live").exists()
@@ -153,5 +153,5 @@ def test_server_ends_with_a_run_that_is_killed(tmp_path: Path) -> None:
         servers = under("ringmaster.server", parent=run.pid)
         assert len(servers) == 1
         os.kill(run.pid, signal.SIGKILL)
-        _, alive = psutil.wait_procs(servers, timeout=20)
+        _, alive = psutil.wait_procs(servers, timeout=LONG)
         assert alive == []

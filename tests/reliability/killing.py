@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from tests.processes import commanded
+from tests.processes import LONG, commanded
 from tests.program import (
     CE_TUNER,
     CLOP_TUNER,
@@ -83,8 +83,6 @@ TYPES: Mapping[str, tuple[str, int]] = {
 #: Types whose results do not depend on the order of the games.
 ORDERLESS = ("playoff", "allplayall", "gauntlet")
 VICTIMS = ("main", "worker", "fork server", "reaper", "engine", "all")
-#: Seconds for a process to end, on a busy machine.
-LONG = 30.0
 
 
 def results(control: Path) -> list[tuple[Any, ...]]:

@@ -7,12 +7,12 @@ resumes every type without processes.
 from __future__ import annotations
 
 import random
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.processes import LONG, await_that
 from tests.program import (
     PLAYOFF,
     engine_pids,
@@ -97,7 +97,7 @@ game = "chess"
 def duel(*more):
     return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
                    "--pid-file", {log!r}, *more], nodes=1)
-players = {{"slow": duel("--ready-after", "60"), "quick": duel()}}
+players = {{"slow": duel("--ready-after", "250"), "quick": duel()}}
 openings = Openings("book.epd")
 matchups = [Matchup("slow", "quick", number_of_games={games})]
 """
@@ -108,12 +108,9 @@ def test_nothing_is_left_of_processes_that_wait_for_their_first_game(tmp_path: P
     process = start(control, "run", "-q")
     try:
         # the quick engine has been checked by the time that the slow one is started
-        deadline = time.monotonic() + 60
-        while len(engine_pids(control)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        await_that(lambda: len(engine_pids(control)) == 2, process)
         assert all(map(psutil.pid_exists, engine_pids(control)))
     finally:
         process.kill()
-        process.wait(20)
-    assert len(engine_pids(control)) == 2
+        process.wait(LONG)
     assert living_engines(control) == []

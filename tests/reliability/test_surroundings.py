@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import LONG
 from tests.program import (
     PLAYOFF,
     environment,
@@ -26,8 +27,6 @@ from tests.reliability.limits import counted
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 
 GAMES = 60
-#: Seconds until a run has recorded games, on a busy machine too.
-LONG = 60.0
 
 #: Changes the time of day of every Python process at each hundredth question.
 JUMPS = """
@@ -64,7 +63,7 @@ def patched(
         [sys.executable, "-m", "ringmaster", str(control), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=3 * LONG,
         env=variables,
         stdin=subprocess.DEVNULL,
     )

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from ringmaster.reporting.keys import KeyReader
-from tests.processes import LONG
+from tests.processes import LONG, await_that
 
 pexpect = pytest.importorskip("pexpect")
 
@@ -167,10 +167,12 @@ def test_a_job_moved_to_the_background_and_back_is_watched_again(
     terminal.sendline("fg")
     terminal.expect_exact("watch\r\n")
     # until the job has taken the terminal, the key waits in its line buffer
-    for _ in range(100):
+
+    def is_read() -> bool:
         terminal.send("\x18")
-        if terminal.expect_exact(["stop", pexpect.TIMEOUT], timeout=0.1) == 0:
-            break
+        return bool(terminal.expect_exact(["stop", pexpect.TIMEOUT], timeout=0.1) == 0)
+
+    await_that(is_read)
     terminal.expect_exact("after cooked")
     terminal.expect_exact(PROMPT)
 

@@ -254,9 +254,9 @@ def slow(source: str) -> str:
 
 
 def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a run on the cluster, or on that of the control file."""
+    """Start a run on the cluster, or on that of the arguments or the control file."""
     words = ["-m", "ringmaster", str(control), "run", "-q", *arguments]
-    if "cluster = " not in control.read_text():
+    if "--cluster" not in arguments and "cluster = " not in control.read_text():
         words += ["--cluster", rack.address]
     run = subprocess.Popen(
         rack.inside([sys.executable, *words]),

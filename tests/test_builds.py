@@ -35,7 +35,7 @@ parameters = [
     Parameter("Width", start=400, min=0, max=1000, integer=True),
 ]
 """
-SOURCES = {"playoff": PLAYOFF, "sprt": SPRT, "spsa": SPSA}
+SOURCES = {"playoff": PLAYOFF, "spsa": SPSA}
 
 
 def write(folder: Path, source: str) -> Path:
@@ -71,7 +71,7 @@ def games_of(control: Path, player: str = "new") -> list[int]:
     return [build["games"] for build in builds if build["player"] == player]
 
 
-@pytest.mark.parametrize("kind", list(SOURCES))
+@pytest.mark.parametrize("kind", ["playoff", "spsa"])
 def test_three_builds_at_one_path_are_refused_and_counted_apart(tmp_path: Path, kind: str) -> None:
     control = write(tmp_path, SOURCES[kind])
     assert ringmaster(control, "-q", "-g", "6").returncode == 0
@@ -115,9 +115,8 @@ def label(control: Path) -> str:
     return str(checksum)[:12]
 
 
-@pytest.mark.parametrize("kind", ["playoff", "spsa"])
-def test_rebuild_during_a_run_stops_it_and_loses_no_game(tmp_path: Path, kind: str) -> None:
-    control = write(tmp_path, SOURCES[kind])
+def test_rebuild_during_a_run_stops_it_and_loses_no_game(tmp_path: Path) -> None:
+    control = write(tmp_path, SPSA)
     rebuilds = at_start("== 8", "print('# rebuilt', file=open('new.py', 'a'))")
     build(tmp_path / "new.py", 1, more=rebuilds)
     run = ringmaster(control, "-q")
@@ -177,11 +176,8 @@ def test_accepted_player_must_take_part(tmp_path: Path) -> None:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("kind", list(SOURCES))
-def test_run_that_is_killed_goes_on_with_another_build_only_when_told(
-    tmp_path: Path, kind: str
-) -> None:
-    control = write(tmp_path, SOURCES[kind])
+def test_run_that_is_killed_goes_on_with_another_build_only_when_told(tmp_path: Path) -> None:
+    control = write(tmp_path, SPRT)
     # it plays some games, and no more
     build(tmp_path / "new.py", 1, more=at_start("> 20", "import signal; signal.pause()"))
     run = start(control, "-q", "-j", "2")

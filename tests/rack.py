@@ -237,7 +237,9 @@ class Rack:
             # the nanny leads the session of a worker and of its games
             with suppress(ProcessLookupError):
                 os.killpg(part.pid, signal.SIGKILL)
-            part.communicate()
+            part.wait()
+            if part.stdout is not None:
+                part.stdout.close()
         if self.namespaces:
             for number in self._linked:
                 self._ip("netns", "del", f"{self.prefix}n{number}")
@@ -278,7 +280,8 @@ def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: 
 
 def await_log(control: Path, words: str, run: subprocess.Popen[str], rack: Rack) -> None:
     """Wait until a run's log has some words."""
-    await_that(lambda: words in control.with_suffix(".log").read_text(), run, rack)
+    log = control.with_suffix(".log")
+    await_that(lambda: log.exists() and words in log.read_text(), run, rack)
 
 
 def await_that(is_done: Callable[[], bool], run: subprocess.Popen[str], rack: Rack) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -201,31 +201,33 @@ def test_unencrypted_scheduler_is_used_only_if_that_is_allowed(tmp_path: Path, r
 
 def test_worker_that_can_never_join_ends_with_the_reason(tmp_path: Path, rack: Rack) -> None:
     rack.start_scheduler()
-    stranger = Rack(tmp_path / "stranger")
-    stranger.port = rack.port
-    none = Rack(tmp_path / "none")
-    none.tls = dict.fromkeys(none.tls, "")
-    lost = Rack(tmp_path / "lost")
-    lost.tls["key"] += ".gone"
-    for other, words, reason in (
-        (none, [], "TLS needs certificates; name the files in Dask's configuration"),
-        (stranger, [], "certificate"),
-        (lost, [], "No such file or directory"),
-        (rack, ["--listen", "192.0.2.1:0"], "Cannot assign requested address"),
+    with (
+        closing(Rack(tmp_path / "stranger")) as stranger,
+        closing(Rack(tmp_path / "none")) as none,
+        closing(Rack(tmp_path / "lost")) as lost,
     ):
-        command = [sys.executable, "-m", "ringmaster", "worker", rack.address, *words]
-        run = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=LONG,
-            env=other.environment,
-            check=False,
-        )
-        assert run.returncode == 2, run.stdout + run.stderr
-        (line,) = run.stderr.splitlines()
-        assert line.startswith(f"ringmaster: cannot join {rack.address}: ")
-        assert reason in line
+        stranger.port = rack.port
+        none.tls = dict.fromkeys(none.tls, "")
+        lost.tls["key"] += ".gone"
+        for other, words, reason in (
+            (none, [], "TLS needs certificates; name the files in Dask's configuration"),
+            (stranger, [], "certificate"),
+            (lost, [], "No such file or directory"),
+            (rack, ["--listen", "192.0.2.1:0"], "Cannot assign requested address"),
+        ):
+            command = [sys.executable, "-m", "ringmaster", "worker", rack.address, *words]
+            run = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=LONG,
+                env=other.environment,
+                check=False,
+            )
+            assert run.returncode == 2, run.stdout + run.stderr
+            (line,) = run.stderr.splitlines()
+            assert line.startswith(f"ringmaster: cannot join {rack.address}: ")
+            assert reason in line
 
 
 def test_stranger_on_this_machine_reaches_no_part_of_a_local_cluster(

@@ -247,8 +247,9 @@ def test_engine_with_one_command_at_a_time_is_believed_on_illegal_moves(worker: 
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.slow
 def test_engine_that_does_not_tell_its_version_at_all_does_not_start(worker: Worker) -> None:
-    dumb = filler("b", "--hang-on", "version", ready_timeout=0.5)
+    dumb = filler("b", "--hang-on", "version", ready_timeout=3.0)
     result = play(worker, filler("a"), dumb)
     assert (result.outcome, result.reason, result.faulty) == ("void", "start", 1)
     assert "no answer to 'version'" in result.detail

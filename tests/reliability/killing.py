@@ -67,12 +67,12 @@ MIXED = CLOSING.replace(", nodes=1)", ")") + 'time_controls = {{"5+1": 0.7, "9+1
 
 #: A control file by competition type, and a number of games that takes some seconds.
 TYPES: Mapping[str, tuple[str, int]] = {
-    "playoff": (PLAYOFF, 200),
+    "playoff": (PLAYOFF, 100),
     "sprt": (SPRT, 200),
     "allplayall": (ALLPLAYALL, 600),
     "gauntlet": (GAUNTLET, 600),
     "swiss": (SWISS, 600),
-    "mc_tuner": (MC_TUNER, 600),
+    "mc_tuner": (MC_TUNER, 300),
     "ce_tuner": (CE_TUNER, 600),
     "clop_tuner": (CLOP_TUNER, 600),
     "spsa": (CLOSING, 300),

@@ -1,7 +1,7 @@
 """kill -9 of every process of a run: no game lost, none doubled, nothing left.
 
-`benchmarks/reliability.py kills` is the long form.  `tests/competitions/test_interruptions.py`
-resumes every type without processes.
+The types here write all kinds of files.  `tests/competitions/test_interruptions.py` resumes every
+type without processes, and `benchmarks/reliability.py kills` is the long form, of every type.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from tests.program import (
 )
 from tests.reliability.killing import (
     CLOSING,
-    TYPES,
     VICTIMS,
     Competition,
     Tally,
@@ -33,21 +32,13 @@ from tests.reliability.killing import (
     state,
     uninterrupted,
 )
-from tests.requirements import package
 
 pytestmark = [pytest.mark.kill, pytest.mark.process]
 
 
-@pytest.mark.parametrize(
-    "type_name",
-    [
-        pytest.param(name, marks=pytest.mark.optional if name == "optuna_tuner" else [])
-        for name in TYPES
-    ],
-)
+# records of games, a log of a tree, a closing match, evaluations
+@pytest.mark.parametrize("type_name", ["playoff", "mc_tuner", "spsa", "texel"])
 def test_killed_competition_ends_as_an_uninterrupted_one(tmp_path: Path, type_name: str) -> None:
-    if type_name == "optuna_tuner":
-        package("optuna")
     whole = uninterrupted(tmp_path / "whole", type_name)
     tally = Tally()
     kill_rounds(tmp_path / "one", whole, type_name, 1, ("main", "all", "main"), tally)

@@ -75,7 +75,7 @@ TYPES: Mapping[str, tuple[str, int]] = {
     "mc_tuner": (MC_TUNER, 300),
     "ce_tuner": (CE_TUNER, 600),
     "clop_tuner": (CLOP_TUNER, 600),
-    "spsa": (CLOSING, 300),
+    "spsa": (CLOSING, 150),
     "spsa, time controls": (MIXED, 300),
     "texel": (TEXEL, 40),
     "optuna_tuner": (OPTUNA_TUNER, 600),

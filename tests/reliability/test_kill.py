@@ -50,7 +50,8 @@ def test_killed_competition_ends_as_an_uninterrupted_one(tmp_path: Path, type_na
 
 def test_killed_match_in_the_middle_of_a_tune_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     # a method that leaves the start at once
-    text = CLOSING.replace("1000, int", "1000, c_end=100, int") + 'method = "classic"\n'
+    text = CLOSING.replace("1000, int", "1000, c_end=100, int").replace("games=300", "games=60")
+    text += 'method = "classic"\n'
     killed, whole = (write_control_file(tmp_path / name, text, 40) for name in ("killed", "whole"))
     for control in (killed, whole):
         assert ringmaster(control, "-q", "-g", "21").returncode == 0

@@ -63,20 +63,19 @@ def shell(control: Path, verb: str, redirection: str) -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_prints_in_every_encoding(
-    control: Path, verb: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+def test_every_verb_prints_in_an_encoding_of_few_characters(
+    control: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     done = shell(control, verb, "")
     assert done.returncode == VERBS[verb]
     assert b"Traceback" not in done.stderr
     # exports are UTF-8 everywhere
-    done.stdout.decode("utf-8" if verb.startswith("export") else encoding)
+    done.stdout.decode("utf-8" if verb.startswith("export") else "ascii")
 
 
-@pytest.mark.parametrize("stream", ["<&-", "2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("stream", ["2>&-", "<&- 2>/dev/full"])
 @pytest.mark.parametrize("verb", VERBS)
 def test_input_and_errors_may_be_closed_or_full(control: Path, verb: str, stream: str) -> None:
     done = shell(control, verb, stream)

@@ -65,7 +65,8 @@ LINES = """cell => {
 ROWS = "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# other tunes have the same tables and charts
+@pytest.mark.parametrize("kind", ["PLAYOFF", "SWISS", "SPSA", "TEXEL"])
 def test_page_has_no_serious_fault_of_accessibility_in_either_colours(
     competition: Callable[[str], Path], browser: Any, kind: str
 ) -> None:

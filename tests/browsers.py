@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.processes import LONG
 from tests.requirements import engine, package
 
 
@@ -24,6 +25,7 @@ def chromium() -> Iterator[Any]:
 def silent_page(browser: Any, **settings: Any) -> Iterator[Any]:
     """Yield a page.  At its end, fail for any message, error, dialog or failed request."""
     opened = browser.new_page(reduced_motion="reduce", **settings)
+    opened.set_default_timeout(1000 * LONG)
     messages: list[str] = []
     opened.on("console", lambda message: messages.append(message.text))
     opened.on("pageerror", lambda error: messages.append(str(error)))
@@ -33,3 +35,9 @@ def silent_page(browser: Any, **settings: Any) -> Iterator[Any]:
     yield opened
     opened.close()
     assert not messages, messages
+
+
+def leave(page: Any) -> None:
+    """Leave a page whose server has ended, and forget the messages of its attempts to go on."""
+    page.goto("about:blank")
+    page.messages.clear()

@@ -1,6 +1,6 @@
 """Settings of the property tests, and the browser of the pages.
 
-Hypothesis profiles: ``dev`` (20 examples) and ``ci`` (50 examples, the same in each run);
+Hypothesis profiles: ``dev`` (20 examples) and ``ci`` (30 examples, the same in each run);
 HYPOTHESIS_PROFILE selects one, CI without a choice uses ``ci``.
 """
 
@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 # Machines are noisy: no example has a deadline.
 SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", SHARED, max_examples=20)
-settings.register_profile("ci", SHARED, max_examples=50, derandomize=True)
+settings.register_profile("ci", SHARED, max_examples=30, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
 # A shell makes its background jobs ignore SIGINT, and nohup SIGHUP: the runs of tests would, too.

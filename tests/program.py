@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from tests.processes import commanded
+from tests.processes import LONG, commanded
 
 ENGINES = Path(__file__).parent / "engines"
 REPOSITORY = Path(__file__).parent.parent
@@ -192,7 +192,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def ringmaster(
-    control: Path, *arguments: str, timeout: float = 120
+    control: Path, *arguments: str, timeout: float = 3 * LONG
 ) -> subprocess.CompletedProcess[str]:
     """Run the program to its end."""
     return subprocess.run(
@@ -231,11 +231,11 @@ def engine_pids(control: Path) -> list[int]:
     return [int(line) for line in log.read_text().split()] if log.exists() else []
 
 
-def living_engines(control: Path, seconds: float = 20) -> list[psutil.Process]:
-    """Return the engines of a competition that are still alive after `seconds`."""
+def living_engines(control: Path) -> list[psutil.Process]:
+    """Return the engines of a competition that do not end."""
     processes = []
     for pid in engine_pids(control):
         with suppress(psutil.NoSuchProcess):
             processes.append(psutil.Process(pid))
-    _, alive = psutil.wait_procs(commanded(processes, str(ENGINES)), timeout=seconds)
+    _, alive = psutil.wait_procs(commanded(processes, str(ENGINES)), timeout=LONG)
     return [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]

@@ -8,28 +8,28 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
-import pytest
 
-from tests.processes import under
+from tests import processes
+from tests.processes import LONG, under
 from tests.program import REPOSITORY
 from tests.reliability.killing import recorded
 from tests.requirements import missing
 
-#: Seconds until a part of the cluster is given up.
-LONG = 60.0
 
+def held_port() -> socket.socket:
+    """Return a socket whose port no other process gets, but a server that is given it.
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    It does not listen: servers share such a port, and the system gives it to nobody else.
+    """
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder
 
 
 def _certificate(folder: Path) -> dict[str, str]:
@@ -62,9 +62,11 @@ class Rack:
         folder.mkdir(parents=True, exist_ok=True)
         self.namespaces = namespaces
         self.prefix = f"rm{os.getpid() % 100000}"
-        self.port = 8786 if namespaces else _free_port()
+        self._holder = held_port()
+        self.port = 8786 if namespaces else self._holder.getsockname()[1]
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: dict[int, subprocess.Popen[bytes]] = {}
+        self.runs: list[subprocess.Popen[str]] = []
         self._hub = f"{self.prefix}hub"
         self._linked: list[int] = []
         #: Files of the encrypted connections: authority, certificate, key.
@@ -113,10 +115,12 @@ class Rack:
 
     def _await_port(self, host: str) -> None:
         check = f"import socket; socket.create_connection(({host!r}, {self.port}), 1)"
-        deadline = time.monotonic() + LONG
         command = self.inside([sys.executable, "-S", "-c", check])
-        while subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
-            assert time.monotonic() < deadline, "the scheduler does not listen"
+        processes.await_that(
+            lambda: not subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode,
+            self.scheduler,
+            self.logs,
+        )
 
     def start_lasting_worker(self, number: int, games: int = 2) -> None:
         """Start a worker that joins the scheduler again whenever it was lost."""
@@ -190,11 +194,9 @@ class Rack:
 
     def worker_process(self, number: int) -> psutil.Process:
         """Return the process under a worker's nanny, which has the games."""
-        deadline = time.monotonic() + LONG
-        while True:
-            for child in under("spawn_main", parent=self.workers[number].pid):
-                return child
-            assert time.monotonic() < deadline, "the worker has no process"
+        parent = self.workers[number]
+        processes.await_that(lambda: bool(under("spawn_main", parent=parent.pid)), parent)
+        return under("spawn_main", parent=parent.pid)[0]
 
     def await_workers(self, number: int) -> None:
         """Wait until the scheduler has so many workers."""
@@ -230,11 +232,14 @@ class Rack:
 
     def close(self) -> None:
         """End everything."""
-        for part in [*self.workers.values(), *([self.scheduler] if self.scheduler else [])]:
+        self._holder.close()
+        for part in [*self.runs, *self.workers.values(), *filter(None, [self.scheduler])]:
             # the nanny leads the session of a worker and of its games
             with suppress(ProcessLookupError):
                 os.killpg(part.pid, signal.SIGKILL)
             part.wait()
+            if part.stdout is not None:
+                part.stdout.close()
         if self.namespaces:
             for number in self._linked:
                 self._ip("netns", "del", f"{self.prefix}n{number}")
@@ -251,12 +256,11 @@ def slow(source: str) -> str:
 
 
 def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a run on the cluster, or on that of the control file."""
-    words = ["-m", "ringmaster", str(control), "run", "-q"]
-    if "cluster = " not in control.read_text():
+    """Start a run on the cluster, or on that of the arguments or the control file."""
+    words = ["-m", "ringmaster", str(control), "run", "-q", *arguments]
+    if "--cluster" not in arguments and "cluster = " not in control.read_text():
         words += ["--cluster", rack.address]
-    words += arguments
-    return subprocess.Popen(
+    run = subprocess.Popen(
         rack.inside([sys.executable, *words]),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -265,6 +269,8 @@ def start(rack: Rack, control: Path, *arguments: str) -> subprocess.Popen[str]:
         env=rack.environment,
         start_new_session=True,
     )
+    rack.runs.append(run)
+    return run
 
 
 def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: Rack) -> None:
@@ -274,17 +280,18 @@ def await_results(control: Path, number: int, run: subprocess.Popen[str], rack: 
 
 def await_log(control: Path, words: str, run: subprocess.Popen[str], rack: Rack) -> None:
     """Wait until a run's log has some words."""
-    await_that(lambda: words in control.with_suffix(".log").read_text(), run, rack)
+    log = control.with_suffix(".log")
+    await_that(lambda: log.exists() and words in log.read_text(), run, rack)
 
 
 def await_that(is_done: Callable[[], bool], run: subprocess.Popen[str], rack: Rack) -> None:
     """Wait until something is so."""
-    deadline = time.monotonic() + LONG
-    while not is_done():
-        with suppress(subprocess.TimeoutExpired):
-            run.wait(0.05)
-            pytest.fail(run.communicate()[0] + rack.logs())
-        assert time.monotonic() < deadline, rack.logs()
+
+    def said() -> str:
+        run.kill()
+        return run.communicate()[0] + rack.logs()
+
+    processes.await_that(is_done, run, said)
 
 
 def finish(run: subprocess.Popen[str], rack: Rack, status: int = 0) -> str:
@@ -292,3 +299,9 @@ def finish(run: subprocess.Popen[str], rack: Rack, status: int = 0) -> str:
     output = run.communicate(timeout=3 * LONG)[0]
     assert run.returncode == status, output + rack.logs()
     return output
+
+
+def interrupt(run: subprocess.Popen[str], rack: Rack) -> str:
+    """Stop a run that would last for hours; return its output."""
+    run.send_signal(signal.SIGINT)
+    return finish(run, rack, 3)

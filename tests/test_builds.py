@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ringmaster as package
+from tests.processes import await_that
 from tests.program import ENGINE, ENGINES, book, ringmaster, shown, start
 from tests.reliability.killing import recorded
 
@@ -36,7 +35,7 @@ parameters = [
     Parameter("Width", start=400, min=0, max=1000, integer=True),
 ]
 """
-SOURCES = {"playoff": PLAYOFF, "sprt": SPRT, "spsa": SPSA}
+SOURCES = {"playoff": PLAYOFF, "spsa": SPSA}
 
 
 def write(folder: Path, source: str) -> Path:
@@ -56,12 +55,23 @@ def build(program: Path, number: int, *, more: str = "") -> None:
     other.replace(program)
 
 
+def at_start(condition: str, statement: str) -> str:
+    """Return a part of a build that counts its processes, and does something in some of them."""
+    return (
+        "with open('starts', 'a+') as file:\n"
+        "    print('start', file=file, flush=True)\n"
+        "    file.seek(0)\n"
+        f"    if len(list(file)) {condition}:\n"
+        f"        {statement}\n"
+    )
+
+
 def games_of(control: Path, player: str = "new") -> list[int]:
     builds: list[dict[str, Any]] = shown(control)["conditions"]["builds"]
     return [build["games"] for build in builds if build["player"] == player]
 
 
-@pytest.mark.parametrize("kind", list(SOURCES))
+@pytest.mark.parametrize("kind", ["playoff", "spsa"])
 def test_three_builds_at_one_path_are_refused_and_counted_apart(tmp_path: Path, kind: str) -> None:
     control = write(tmp_path, SOURCES[kind])
     assert ringmaster(control, "-q", "-g", "6").returncode == 0
@@ -105,18 +115,10 @@ def label(control: Path) -> str:
     return str(checksum)[:12]
 
 
-@pytest.mark.parametrize("kind", ["playoff", "spsa"])
-def test_rebuild_during_a_run_stops_it_and_loses_no_game(tmp_path: Path, kind: str) -> None:
-    control = write(tmp_path, SOURCES[kind])
-    # its eighth process rebuilds it
-    counts = (
-        "with open('starts', 'a+') as file:\n"
-        "    print('start', file=file)\n"
-        "    file.seek(0)\n"
-        "    if len(list(file)) == 8:\n"
-        "        print('# rebuilt', file=open('new.py', 'a'))\n"
-    )
-    build(tmp_path / "new.py", 1, more=counts)
+def test_rebuild_during_a_run_stops_it_and_loses_no_game(tmp_path: Path) -> None:
+    control = write(tmp_path, SPSA)
+    rebuilds = at_start("== 8", "print('# rebuilt', file=open('new.py', 'a'))")
+    build(tmp_path / "new.py", 1, more=rebuilds)
     run = ringmaster(control, "-q")
     assert run.returncode == 1
     assert f"player 'new': {tmp_path}/new.py was rebuilt during the run: SHA-256" in run.stderr
@@ -174,16 +176,12 @@ def test_accepted_player_must_take_part(tmp_path: Path) -> None:
 
 
 @pytest.mark.kill
-@pytest.mark.parametrize("kind", list(SOURCES))
-def test_run_that_is_killed_goes_on_with_another_build_only_when_told(
-    tmp_path: Path, kind: str
-) -> None:
-    control = write(tmp_path, SOURCES[kind].replace('"by-option"', '"by-option", "--slow", "0.02"'))
+def test_run_that_is_killed_goes_on_with_another_build_only_when_told(tmp_path: Path) -> None:
+    control = write(tmp_path, SPRT)
+    # it plays some games, and no more
+    build(tmp_path / "new.py", 1, more=at_start("> 20", "import signal; signal.pause()"))
     run = start(control, "-q", "-j", "2")
-    while recorded(control) < 6:
-        with suppress(subprocess.TimeoutExpired):
-            run.wait(0.05)
-            pytest.fail("the run has ended")
+    await_that(lambda: recorded(control) >= 6, run)
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     before = shown(control)["games"]["completed"]

@@ -18,6 +18,7 @@ import pytest
 import ringmaster as package
 from ringmaster.cli import run
 from ringmaster.loaded_competition import LoadedCompetition
+from tests.processes import LONG
 from tests.program import (
     ENGINE,
     PLAYOFF,
@@ -169,7 +170,7 @@ def test_reset_asks_on_a_terminal(folder: Path, answer: str, status: int, stays:
         sys.executable,
         ["-m", "ringmaster", "reset", str(control)],
         env=environment(),
-        timeout=30,
+        timeout=LONG,
     )
     try:
         child.expect("4 recorded results")
@@ -504,7 +505,7 @@ def test_run_whose_status_file_is_replaced_stops_and_rescues_its_results(
         control.with_suffix(".status").unlink()
         if change == "replaced":
             control.with_suffix(".status").write_bytes(b"")
-        assert process.wait(30) == 1
+        assert process.wait(LONG) == 1
     (rescued,) = tmp_path.glob("event.rescued-*.status")
     log = control.with_suffix(".log").read_text()
     assert "moved, deleted or replaced while the run was writing it: the run stops" in log
@@ -521,7 +522,7 @@ def test_stop_ends_a_run_after_its_games_in_progress(tmp_path: Path) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
     with running(control, "-j", "2") as process:
         assert ringmaster(control, "stop").returncode == 0
-        assert process.wait(30) == 0
+        assert process.wait(LONG) == 0
     assert "stopped by command" in control.with_suffix(".log").read_text()
     assert shown(control)["games"]["in_progress"] == 0
     assert living_engines(control) == []
@@ -539,7 +540,7 @@ def test_signal_ends_a_run_at_once_with_status_3(tmp_path: Path, number: signal.
     control = write_control_file(tmp_path, PLAYOFF, 100_000)
     with running(control, "-j", "2") as process:
         os.kill(process.pid, number)
-        assert process.wait(30) == 3
+        assert process.wait(LONG) == 3
     assert f"interrupted by {number.name}" in control.with_suffix(".log").read_text()
     assert living_engines(control) == []
     before = shown(control)["games"]["completed"]
@@ -597,7 +598,7 @@ def test_nohup_protects_a_run(tmp_path: Path) -> None:
     with running(control, before="nohup") as process:
         process.send_signal(signal.SIGHUP)
         assert ringmaster(control, "stop").returncode == 0
-        assert process.wait(30) == 0
+        assert process.wait(LONG) == 0
 
 
 @pytest.mark.process
@@ -660,7 +661,7 @@ def test_ctrl_x_ends_a_run_after_its_games_in_progress(tmp_path: Path) -> None:
         ["-m", "ringmaster", str(control), "-j", "2"],
         env={**environment(), "TERM": "xterm"},
         dimensions=(30, 100),
-        timeout=30,
+        timeout=LONG,
     )
     try:
         child.expect("last results")

@@ -22,15 +22,13 @@ from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player, Restart
 from ringmaster.model.results import GameResult
 from tests.execution.watched import Watched
-from tests.processes import commanded, under
+from tests.processes import LONG, await_that, commanded, under
 from tests.program import ENGINE, ringmaster, start, write_control_file
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform != "linux", reason="needs child subreapers and prlimit"),
 ]
-
-LONG = 20.0
 
 
 @pytest.fixture
@@ -66,6 +64,12 @@ def pids(folder: Path) -> list[int]:
     return [int(line) for line in (folder / "pids").read_text().split()]
 
 
+def await_living(pids: list[int], number: int) -> None:
+    """Wait until so many of some processes are left: the kernel takes its time to end one."""
+    await_that(lambda: len(living(pids)) <= number)
+    assert len(living(pids)) == number
+
+
 def living(pids: list[int]) -> list[int]:
     states = ((pid, reaper.read_status(pid)) for pid in pids)
     return [pid for pid, status in states if status is not None and status.is_alive()]
@@ -79,7 +83,7 @@ def test_escaped_process_is_killed_after_its_game(
     assert result.reason == "mate"
     # both engines, if they are kept, and none of what they left
     assert len(pids(tmp_path)) == 4
-    assert len(living(pids(tmp_path))) == (2 if restart == "off" else 0)
+    await_living(pids(tmp_path), 2 if restart == "off" else 0)
     ((message, _),) = executor.notices()
     assert message.startswith("g: killed 2 processes that an engine had left behind")
 
@@ -89,7 +93,7 @@ def test_kept_engines_play_on_after_a_sweep(executor: LocalExecutor, tmp_path: P
         assert play(executor, game(tmp_path, "--escapee", "--daemon-child")).reason == "mate"
     # The daemon is its engine's child.
     assert len(pids(tmp_path)) == 6
-    assert len(living(pids(tmp_path))) == 4
+    await_living(pids(tmp_path), 4)
 
 
 def test_engine_that_ends_with_a_crash_keeps_its_exit_status(
@@ -98,7 +102,7 @@ def test_engine_that_ends_with_a_crash_keeps_its_exit_status(
     result = play(executor, game(tmp_path, "--escapee", "--crash-on", "go", "--exit-code", "9"))
     assert result.reason == "crash"
     assert "it exited with status 9" in result.detail
-    assert living(pids(tmp_path)) == []
+    await_living(pids(tmp_path), 0)
 
 
 def test_worker_has_no_zombies_of_escaped_processes(
@@ -108,7 +112,7 @@ def test_worker_has_no_zombies_of_escaped_processes(
         play(executor, game(tmp_path, "--escapee", restart="on"))
     (fork_server,) = commanded(psutil.Process().children(), "fork_server")
     (worker,) = fork_server.children()
-    assert worker.children(recursive=True) == []
+    await_that(lambda: worker.children(recursive=True) == [])
 
 
 @pytest.mark.slow
@@ -223,8 +227,7 @@ def test_next_run_kills_engines_when_all_of_ringmaster_was_killed_at_once(tmp_pa
     log = tmp_path / "engines.txt"
     process = start(control, "run", "-q")
     main = psutil.Process(process.pid)
-    while not log.exists() or len(log.read_text().split()) < 4:
-        assert process.poll() is None
+    await_that(lambda: log.exists() and len(log.read_text().split()) == 4, process)
     engines = [int(word) for word in log.read_text().split()]
     own = [main, *under("reaper.py", "fork_server.py", parent=main.pid)]
     assert len(own) == 4
@@ -238,4 +241,4 @@ def test_next_run_kills_engines_when_all_of_ringmaster_was_killed_at_once(tmp_pa
         control.write_text(control.read_text().replace('"--hang-on", "go:2"', '"--plies", "5"'))
         assert ringmaster(control, "-q").returncode == 0
         assert watched.alive() == []
-    assert living([int(word) for word in log.read_text().split()]) == []
+    await_living([int(word) for word in log.read_text().split()], 0)

@@ -69,14 +69,15 @@ def test_control_file_plays(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
     for file in (path, *FOLDER.glob("*.epd"), FOLDER / "openings.sfen"):
         shutil.copy(file, tmp_path)
     control = tmp_path / path.name
-    done = ringmaster(control, "-j", "2", "-g", "2")
+    # the first job of a tune over positions is the probe
+    jobs = 2 if path.name.startswith("texel") else 1
+    done = ringmaster(control, "-g", str(jobs))
     assert (done.returncode, done.stderr) == (0, "")
     summary = shown(control)
     if summary["competition_type"] == "texel":
-        # the first job is the probe
         assert summary["shards"] == {"completed": 1, "void": 0}
         return
-    assert summary["games"]["completed"] == 2
+    assert summary["games"]["completed"] == 1
     assert summary["games"]["void"] == 0
 
 

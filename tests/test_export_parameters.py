@@ -34,6 +34,7 @@ from ringmaster.reporting.text import width
 from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.importers import import_material
 from tests.parameter_files.samples import entries
+from tests.processes import LONG
 from tests.program import SPSA, write_control_file
 from tests.recorded import CHESS, TUNE, recorded, won, write
 from tests.scaffold.loading import event_of
@@ -240,7 +241,7 @@ def test_compiler_takes_the_constants(tmp_path: Path) -> None:
     (tmp_path / "b.c").write_text(f"{macros}int x = LMR_BASE - NULL_PRUNING;\n")
     for name in ("a.cpp", "b.c"):
         command = ["g++" if name.endswith("p") else "gcc", "-Werror", "-fsyntax-only", name]
-        subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=LONG)
 
 
 # Values that are no plain numbers

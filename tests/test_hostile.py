@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import LONG
 from tests.program import ENGINES, environment
 
 pytestmark = pytest.mark.process
@@ -84,7 +85,7 @@ def test_no_output_has_a_character_that_is_obeyed(tmp_path: Path, kind: str) -> 
             [sys.executable, "-m", "ringmaster", str(control), *verb],
             capture_output=True,
             env=environment(),
-            timeout=120,
+            timeout=3 * LONG,
         )
         for stream in (done.stdout, done.stderr):
             clean(stream)

@@ -67,7 +67,7 @@ BUDGET = {
     "engines": 3600,
     "execution": 4074,
     "export": 1083,
-    "forecast": 1041,
+    "forecast": 1047,
     "formats": 3484,
     "games": 2194,
     "model": 2707,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import chess
@@ -14,6 +14,7 @@ import pytest
 from rsshogi.core import Board
 
 from ringmaster.formats.packed import PSV
+from tests.processes import await_that
 from tests.program import ringmaster, shown, start
 
 pytestmark = [pytest.mark.process, pytest.mark.kill, pytest.mark.slow]
@@ -29,10 +30,10 @@ positions = Positions({name!r})
 validation = 0
 target = Elmo(1.0)
 teacher_scale = 400
-move_accuracy = MoveAccuracy({name!r}, nodes=300)
+move_accuracy = MoveAccuracy({name!r}, nodes=60)
 skip_player_checks = True
 """
-GAMES, PLIES = 20, 50
+GAMES, PLIES = 13, 50
 RANKS = "abcdefghi"
 
 
@@ -84,6 +85,10 @@ def psv(path: Path) -> str:
     return "PawnValue"
 
 
+def says(log: Path, words: str) -> bool:
+    return log.exists() and words in log.read_text()
+
+
 @pytest.mark.parametrize("game", ["chess", "shogi"])
 def test_killed_test_of_moves_resumes_with_the_numbers_of_one_run(
     tmp_path: Path, game: str
@@ -101,8 +106,7 @@ def test_killed_test_of_moves_resumes_with_the_numbers_of_one_run(
             run = start(control, "run", "-j", "2")
             log = control.with_suffix(".log")
             wanted = f"a0_000{number + 1}: "
-            while run.poll() is None and not (log.exists() and wanted in log.read_text()):
-                time.sleep(0.05)
+            await_that(partial(says, log, wanted), run)
             run.kill()
             run.wait()
         done = ringmaster(control, "run", "-j", "2")

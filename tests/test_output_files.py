@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ringmaster.storage.store import Store
+from tests.processes import LONG
 from tests.program import PLAYOFF, environment, ringmaster, write_control_file
 from tests.test_cli import _wait_for_games as wait_for_games
 
@@ -31,7 +32,7 @@ def test_output_of_another_kind_is_refused_before_the_first_game(
 ) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 2)
     make(control.with_suffix(f".{suffix}"))
-    done = ringmaster(control, "run", "-q", timeout=30)
+    done = ringmaster(control, "run", "-q")
     assert done.returncode == 1
     assert f"{control.with_suffix(f'.{suffix}')} {fault}" in done.stderr
     assert not (tmp_path / "engines.txt").exists()
@@ -72,7 +73,7 @@ def test_deleted_folder_of_a_competition_ends_the_run_with_its_results_rescued(
     try:
         wait_for_games(control)
         control.parent.rename(tmp_path / "elsewhere")
-        _, errors = run.communicate(timeout=30)
+        _, errors = run.communicate(timeout=LONG)
     finally:
         run.kill()
         run.wait()

@@ -16,7 +16,8 @@ import psutil
 import pytest
 
 import ringmaster
-from tests.program import ENGINE, REPOSITORY, engine_pids, environment, living_engines, shown, start
+from tests.processes import LONG, await_that
+from tests.program import ENGINE, REPOSITORY, environment, living_engines, shown, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 
@@ -31,7 +32,7 @@ number_of_games = 4
 matchups = [Matchup("a", "b")]
 skip_player_checks = True
 """
-#: Seconds: less than an engine's clock, which would run out in a frozen engine alone.
+#: Seconds: more than an engine's clock, which would run out in a frozen engine alone.
 PAUSE = 3.0
 
 
@@ -57,41 +58,42 @@ def write(folder: Path, limits: str) -> Path:
     return control
 
 
-def play_with_pause(folder: Path, limits: str) -> tuple[Path, str]:
-    """Play two games at a time and freeze all processes once; return the control file and the
-    log."""
+def play_with_pause(folder: Path, limits: str) -> tuple[Path, str, float]:
+    """Play two games at a time and freeze all processes once; return the control file, the log
+    and the seconds of the freeze."""
     control = write(folder, limits)
     run = start(control, "-j", "2")
+    live = control.with_suffix(".live")
     try:
-        while len(engine_pids(control)) < 4:
-            assert run.poll() is None
-            time.sleep(0.05)
-        time.sleep(0.5)
+        # boards of both games in progress
+        await_that(lambda: len(list(live.glob("*.json"))) == 2, run)
+        began = time.monotonic()
         with frozen([psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]):
             time.sleep(PAUSE)
-        assert run.wait(60) == 0
+        seconds = time.monotonic() - began
+        assert run.wait(LONG) == 0
     finally:
         if run.poll() is None:
             run.send_signal(signal.SIGINT)
-            run.wait(20)
+            run.wait(LONG)
     assert living_engines(control) == []
-    return control, control.with_suffix(".log").read_text()
+    return control, control.with_suffix(".log").read_text(), seconds
 
 
 def test_timed_games_are_played_again_after_a_freeze_of_everything(tmp_path: Path) -> None:
-    control, log = play_with_pause(tmp_path, 'time_control="2+0.5"')
+    control, log, pause = play_with_pause(tmp_path, 'time_control="2+0.5"')
     games = shown(control)["games"]
     assert games["completed"] == 4
     assert 1 <= games["void"] <= 2
     pauses = re.findall(r"void \(standstill\).*at least ([\d.]+) s", log)
     assert len(pauses) == games["void"]
-    assert all(PAUSE - 0.5 <= float(seconds) < PAUSE + 0.5 for seconds in pauses)
+    assert all(PAUSE - 0.5 <= float(seconds) < pause + 0.5 for seconds in pauses)
     (matchup,) = shown(control)["matchups"]
     assert matchup["endings"] == {"mate": 4}
 
 
 def test_games_without_a_clock_go_on_after_a_freeze_of_everything(tmp_path: Path) -> None:
-    control, log = play_with_pause(tmp_path, "nodes=1")
+    control, log, _ = play_with_pause(tmp_path, "nodes=1")
     assert shown(control)["games"]["void"] == 0
     assert "this time is not charged" in log
 
@@ -112,7 +114,7 @@ def test_date_that_is_set_back_changes_no_result(tmp_path: Path) -> None:
         [sys.executable, "-m", "ringmaster", str(control), "run", "-q", "-j", "2"],
         env=environment({"PYTHONPATH": f"{tmp_path}{os.pathsep}{REPOSITORY}"}),
         check=True,
-        timeout=60,
+        timeout=LONG,
         capture_output=True,
     )
     summary = shown(control)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import LONG
 from tests.program import (
     CE_TUNER,
     CLOP_TUNER,
@@ -85,7 +86,7 @@ def imported(*arguments: str) -> set[str]:
         [sys.executable, "-c", _PROGRAM, *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LONG,
         env=environment(),
     )
     assert (done.returncode, done.stderr) == (0, "")

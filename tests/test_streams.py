@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import LONG
 from tests.program import PLAYOFF, environment, ringmaster, shown, write_control_file
 
 pytestmark = pytest.mark.process
@@ -57,24 +58,23 @@ def shell(control: Path, verb: str, redirection: str) -> subprocess.CompletedPro
         shell=True,
         capture_output=True,
         env=environment(),
-        timeout=60,
+        timeout=LONG,
     )
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_prints_in_every_encoding(
-    control: Path, verb: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+def test_every_verb_prints_in_an_encoding_of_few_characters(
+    control: Path, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     done = shell(control, verb, "")
     assert done.returncode == VERBS[verb]
     assert b"Traceback" not in done.stderr
     # exports are UTF-8 everywhere
-    done.stdout.decode("utf-8" if verb.startswith("export") else encoding)
+    done.stdout.decode("utf-8" if verb.startswith("export") else "ascii")
 
 
-@pytest.mark.parametrize("stream", ["<&-", "2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("stream", ["2>&-", "<&- 2>/dev/full"])
 @pytest.mark.parametrize("verb", VERBS)
 def test_input_and_errors_may_be_closed_or_full(control: Path, verb: str, stream: str) -> None:
     done = shell(control, verb, stream)
@@ -145,7 +145,7 @@ def test_run_is_never_held_up_by_a_terminal_or_a_pipe_that_nobody_reads(
     reader, writer = make()
     try:
         with run_on(control, writer, "-j", "2", "--log-games", term=term) as process:
-            assert process.wait(60) == 0
+            assert process.wait(LONG) == 0
     finally:
         os.close(reader)
         os.close(writer)
@@ -160,6 +160,6 @@ def test_run_goes_on_when_its_terminal_vanishes(tmp_path: Path) -> None:
         os.close(terminal)
         assert os.read(controller, 1)
         os.close(controller)
-        assert process.wait(60) == 0
+        assert process.wait(LONG) == 0
     assert shown(control)["games"]["completed"] == 120
     assert "Traceback" not in control.with_suffix(".log").read_text()

@@ -19,11 +19,9 @@ from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import EvaluationResult, GameResult, JobResult
 from tests.execution.scripted_work import check, evaluation, expected, game
+from tests.processes import LONG
 
 Make = Callable[[int], Executor]
-
-#: A longer wait is a failure, in seconds.
-LONG = 20.0
 
 
 def run_all(executor: Executor, jobs: Iterable[Job]) -> list[JobEnd]:

@@ -29,6 +29,7 @@ from ringmaster.model.settings import (
     String,
 )
 from tests.control.samples import MC_TUNER, PLAYOFF_FILE, TABLES, TUNER_FILE, as_dict, load_text
+from tests.processes import LONG
 
 HEAD = "competition_type = 'playoff'\n"
 GOOD = HEAD + "players = {'a': Player('a'), 'b': Player('b')}\nmatchups = [Matchup('a', 'b')]\n"
@@ -246,7 +247,7 @@ def test_sound_file_is_loaded_without_lark(tmp_path: Path) -> None:
         "assert not heavy, heavy\n"
     )
     root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=root, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=root, timeout=LONG)
 
 
 # What is refused before the file is run
@@ -377,7 +378,7 @@ def test_place_without_columns_is_the_line() -> None:
         capture_output=True,
         check=True,
         text=True,
-        timeout=60,
+        timeout=LONG,
         env={**os.environ, "PYTHONPATH": root},
     )
     assert done.stdout.startswith("tune.ctl:2:1: error: ZeroDivisionError: division by zero\n")

@@ -41,7 +41,7 @@ MANY_COLUMNS = (
 MANY_PLAYERS = """competition_type = "allplayall"
 board_size = 9
 komi = 7.5
-players = {str(i): Player("x") for i in range(400)}
+players = {str(i): Player("x") for i in range(1200)}
 competitors = [*players]
 rounds = 2
 """
@@ -101,7 +101,7 @@ def test_lack_of_memory_anywhere_in_a_safe_command_is_a_message(
         raise MemoryError
 
     monkeypatch.setattr(LoadedCompetition, "compare", compare)
-    message = errors(tmp_path, MANY_PLAYERS.replace("400", "3"), "show", capfd)
+    message = errors(tmp_path, MANY_PLAYERS.replace("1200", "3"), "show", capfd)
     assert "the command takes more than 60 MB of memory, the most with --safe" in message
 
 

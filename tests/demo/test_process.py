@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ringmaster.demo.console import Console
+from tests.processes import LONG
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -22,7 +23,7 @@ def run(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=20,
+        timeout=LONG,
         check=False,
     )
 
@@ -69,7 +70,7 @@ def test_interrupt_is_ignored_and_stop_is_not() -> None:
         lines = iter(engine.stdout.readline, "")
         assert any(line.startswith("bestmove ") for line in lines)
         print("quit", file=engine.stdin, flush=True)
-        assert engine.wait(timeout=20) == 0
+        assert engine.wait(timeout=LONG) == 0
 
 
 @pytest.mark.process
@@ -77,7 +78,7 @@ def test_lost_reader_ends_the_engine_quietly() -> None:
     with start("go") as engine:
         engine.stdout.close()
         print("name", file=engine.stdin, flush=True)
-        assert engine.wait(timeout=20) == 0
+        assert engine.wait(timeout=LONG) == 0
         assert engine.stderr.read() == ""
 
 

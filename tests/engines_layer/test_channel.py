@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import select
+import tracemalloc
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -20,6 +21,7 @@ from ringmaster.errors import (
     EngineTimeout,
     JobAbandoned,
 )
+from tests.processes import LONG, open_files
 
 
 class Until(Exchange):
@@ -51,32 +53,32 @@ def shell(script: str, interrupt_fd: int | None = None) -> Iterator[Channel]:
 )
 def test_unasked_output_is_returned_once(printed: str, unasked: bytes) -> None:
     with shell(f"read x; printf '{printed}'; read x; echo no; cat") as channel:
-        channel.converse(Until(b"yes", b"1\n"), 10)
+        channel.converse(Until(b"yes", b"1\n"), LONG)
         assert channel.unasked() == unasked
         assert channel.unasked() == b""
         exchange = Until(b"no", b"2\n")
-        channel.converse(exchange, 10)
+        channel.converse(exchange, LONG)
         assert exchange.seen == [b"no"]
 
 
 def test_answer_that_came_with_the_one_before_is_timed_from_the_writing_of_both() -> None:
     with shell("read x; read y; printf 'one\\ntwo\\nmore\\n'; cat") as channel:
-        ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)
-        assert channel.converse(Until(b"two"), 10, ahead) == ahead
+        ahead = channel.converse(Until(b"one", b"1\n2\n"), LONG)
+        assert channel.converse(Until(b"two"), LONG, ahead) == ahead
         assert channel.unasked() == b"more"
 
 
 def test_answer_that_comes_later_is_timed_from_the_sight_of_the_one_before() -> None:
     with shell("read x; echo one; read y; echo two; cat") as channel:
-        channel.converse(Until(b"one", b"1\n"), 10)
-        channel.send(b"2\n", 10)
+        channel.converse(Until(b"one", b"1\n"), LONG)
+        channel.send(b"2\n", LONG)
         day = 86400 * 10**9
-        assert channel.converse(Until(b"two"), 10, day) < day
+        assert channel.converse(Until(b"two"), LONG, day) < day
 
 
 def test_each_answer_to_joined_requests_has_its_own_deadline_and_name() -> None:
     with shell("read x; echo one; cat > /dev/null") as channel:
-        ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)
+        ahead = channel.converse(Until(b"one", b"1\n2\n"), LONG)
         with pytest.raises(EngineTimeout, match=r"no answer to .* in 0\.05 s"):
             channel.converse(Until(b"two"), 0.05, ahead)
         assert channel.has_failed
@@ -92,10 +94,13 @@ def test_silent_engine_is_cut_off_at_its_deadline() -> None:
 
 def test_engine_that_prints_for_ever_is_cut_off_at_the_same_deadline() -> None:
     with shell("yes info depth 1") as channel:
-        before = psutil.Process().memory_info().rss
-        with pytest.raises(EngineTimeout):
-            channel.converse(_Forgetful(), 0.2)
-        assert psutil.Process().memory_info().rss - before < 20 << 20
+        tracemalloc.start()
+        try:
+            with pytest.raises(EngineTimeout):
+                channel.converse(_Forgetful(), 0.2)
+            assert tracemalloc.get_traced_memory()[1] < 5 << 20
+        finally:
+            tracemalloc.stop()
 
 
 class _Forgetful(Exchange):
@@ -113,14 +118,14 @@ def test_time_before_the_write_returns_is_charged(
         written = write(fd, data)
         output = select.poll()
         output.register(process.stdout_fd, select.POLLIN)
-        assert output.poll(10_000)
+        assert output.poll(LONG * 1000)
         now[0] += 5_000_000
         return written
 
     try:
         channel = Channel(process, "p", clock=lambda: now[0])
         monkeypatch.setattr("ringmaster.engines.channel.os.write", write_and_lose_the_processor)
-        assert channel.converse(Until(b"yes", b"go\n"), 10) == 5_000_000
+        assert channel.converse(Until(b"yes", b"go\n"), LONG) == 5_000_000
     finally:
         monkeypatch.undo()
         process.end(patience=0.05)
@@ -148,14 +153,14 @@ def test_time_in_which_the_referee_did_not_run_is_not_charged(
     answered: float, pause: float
 ) -> None:
     with timed("read x; echo yes; cat", [0, 0, answered]) as channel:
-        elapsed = channel.converse(Until(b"yes", b"go\n"), 10)
+        elapsed = channel.converse(Until(b"yes", b"go\n"), LONG)
         assert (elapsed, channel.stood_still) == (1e9 * (answered - pause), 1e9 * pause)
 
 
 def test_last_answer_of_an_engine_that_exits_during_a_pause_is_not_charged_for_it() -> None:
     with timed("echo yes", [0, 6]) as channel:
         assert channel.process.exit_fd is not None
-        assert select.select([channel.process.exit_fd], [], [], 10)[0]
+        assert select.select([channel.process.exit_fd], [], [], LONG)[0]
         assert channel.converse(Until(b"yes"), 1) == 5e8
 
 
@@ -182,13 +187,13 @@ def test_line_without_end_is_refused() -> None:
         shell("yes | tr -d '\\n'") as channel,
         pytest.raises(EngineProtocolError, match=str(MAX_LINE)),
     ):
-        channel.converse(Until(b"never"), 30)
+        channel.converse(Until(b"never"), LONG)
 
 
 def test_crash_reports_status_and_last_words() -> None:
     with shell("read x; echo 'out of paper' >&2; exit 7") as channel:
         with pytest.raises(EngineCrashed, match="status 7"):
-            channel.converse(Until(b"never", b"go\n"), 10)
+            channel.converse(Until(b"never", b"go\n"), LONG)
         assert channel.errors.last_words() == "out of paper"
 
 
@@ -197,7 +202,7 @@ def test_closed_output_of_a_living_engine_is_a_crash() -> None:
         shell("exec >&-; read x; read x") as channel,
         pytest.raises(EngineCrashed, match="closed its standard"),
     ):
-        channel.converse(Until(b"never"), 10)
+        channel.converse(Until(b"never"), LONG)
 
 
 def test_engine_that_does_not_read_is_cut_off() -> None:
@@ -211,14 +216,14 @@ def test_engine_that_does_not_read_is_cut_off() -> None:
 def test_large_request_to_an_engine_that_answers_as_it_reads_does_not_lock_up() -> None:
     with shell("cat; cat") as channel:
         data = b"line\n" * 200_000
-        channel.send(data, 20)
-        channel.converse(Until(b"end", b"end\n"), 20)
+        channel.send(data, LONG)
+        channel.converse(Until(b"end", b"end\n"), LONG)
 
 
 def test_standard_error_without_end_neither_blocks_nor_fills_memory() -> None:
     with shell("for i in 1 2 3; do head -c 300000 /dev/zero | tr '\\0' 'e' >&2; "
                "echo >&2; done; echo done; cat") as channel:  # fmt: skip
-        channel.converse(Until(b"done"), 20)
+        channel.converse(Until(b"done"), LONG)
         lines = channel.errors.take()
         assert lines
         assert max(map(len, lines)) <= 500
@@ -226,7 +231,7 @@ def test_standard_error_without_end_neither_blocks_nor_fills_memory() -> None:
 
 def test_standard_error_is_handed_over_once() -> None:
     with shell("echo warning >&2; echo ready; cat") as channel:
-        channel.converse(Until(b"ready"), 10)
+        channel.converse(Until(b"ready"), LONG)
         assert channel.errors.take() == ["warning"]
         assert channel.errors.take() == []
         assert channel.errors.last_words() == "warning"
@@ -234,7 +239,7 @@ def test_standard_error_is_handed_over_once() -> None:
 
 def test_unasked_output_of_an_endless_printer_is_read_in_part() -> None:
     with shell("yes") as channel:
-        channel.converse(Until(b"y"), 10)
+        channel.converse(Until(b"y"), LONG)
         assert channel.unasked().startswith(b"y")
 
 
@@ -249,10 +254,10 @@ def test_unasked_output_of_an_endless_printer_is_read_in_part() -> None:
 def test_end_kills_an_engine_that_ignores_sigterm_and_its_children(script: str) -> None:
     process = EngineProcess(["/bin/sh", "-c", script])
     exchange = _FirstLine()
-    Channel(process, "p").converse(exchange, 10)
+    Channel(process, "p").converse(exchange, LONG)
     child = psutil.Process(int(exchange.line))
     process.end(patience=0.05)
-    psutil.wait_procs([child], timeout=10)
+    psutil.wait_procs([child], timeout=LONG)
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
     assert not psutil.pid_exists(process.pid)
 
@@ -265,28 +270,18 @@ class _FirstLine(Exchange):
         return True
 
 
-def open_files() -> set[tuple[str, str]]:
-    """Return the descriptors of this process with their files."""
-    files = set()
-    for fd in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # that of the listing
-            files.add((fd, os.readlink(f"/proc/self/fd/{fd}")))
-    return files
-
-
 def test_no_descriptor_is_left_after_the_end() -> None:
     before = open_files()
     for _ in range(3):
         with shell("cat") as channel:
-            channel.converse(Until(b"x", b"x\n"), 10)
-    # garbage of earlier tests may close its own meanwhile
+            channel.converse(Until(b"x", b"x\n"), LONG)
     assert open_files() - before == set()
 
 
 def test_engine_quits_by_itself_when_its_input_is_closed() -> None:
     process = EngineProcess(["/bin/sh", "-c", "cat; exit 3"])
     process.close_stdin()
-    assert process.wait(10)
+    assert process.wait(LONG)
     assert process.exit_status() == "status 3"
     process.end()
     process.end()
@@ -302,7 +297,7 @@ def test_environment_is_inherited_extended_and_overridden(monkeypatch: pytest.Mo
     )
     try:
         exchange = _FirstLine()
-        Channel(process, "p").converse(exchange, 10)
+        Channel(process, "p").converse(exchange, LONG)
         assert exchange.line == b"a mine 3"
     finally:
         process.end(patience=0.05)
@@ -332,12 +327,12 @@ def test_attended_engine_is_read_while_another_is_waited_for(tmp_path: Path) -> 
     with shell(f"read x < {gate}; echo yes; cat") as waiting, shell(noisy) as talking:
         pondered = Until(b"last")
         waiting.attend(talking, pondered)
-        waiting.converse(Until(b"yes"), 20)
+        waiting.converse(Until(b"yes"), LONG)
         waiting.leave()
         # The rest stays in the pipe.
         assert len(pondered.seen) > 10_000
         if pondered.seen[-1] != b"last":
-            talking.converse(pondered, 20)
+            talking.converse(pondered, LONG)
         assert len(pondered.seen) == 20_001
 
 
@@ -353,22 +348,30 @@ def test_attended_engine_that_prints_for_ever_moves_no_deadline() -> None:
 def test_attended_engine_that_ends_disturbs_nobody(script: str) -> None:
     with shell("read x; sleep 0.05; echo yes; cat") as waiting, shell(script) as ending:
         waiting.attend(ending, _Forgetful())
-        waiting.converse(Until(b"yes", b"go\n"), 20)
+        waiting.converse(Until(b"yes", b"go\n"), LONG)
         waiting.leave()
         waiting.leave()
 
 
 class _Refusing(Exchange):
+    """Opens a gate for the other engine as soon as it has a line, which it refuses."""
+
+    def __init__(self, gate: Path) -> None:
+        self.gate = gate
+
     def feed(self, line: bytes) -> bool:
+        self.gate.write_text("go\n")
         raise EngineProtocolError("not this")
 
 
-def test_error_of_an_attended_engine_is_raised_at_its_next_request() -> None:
-    with shell("read x; sleep 0.05; echo yes; cat") as waiting, shell("echo x; cat") as wrong:
-        waiting.attend(wrong, _Refusing())
-        waiting.converse(Until(b"yes", b"go\n"), 20)
+def test_error_of_an_attended_engine_is_raised_at_its_next_request(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    with shell(f"read x < {gate}; echo yes; cat") as waiting, shell("echo x; cat") as wrong:
+        waiting.attend(wrong, _Refusing(gate))
+        waiting.converse(Until(b"yes"), LONG)
         with pytest.raises(EngineProtocolError, match="not this") as raised:
-            wrong.converse(Until(b"x", b"stop\n"), 20)
+            wrong.converse(Until(b"x", b"stop\n"), LONG)
         assert raised.value.code == "p"
         assert wrong.has_failed
 
@@ -394,9 +397,9 @@ def test_stream_writes_ahead_and_gets_every_answer_in_order(
 ) -> None:
     with shell("cat") as channel:
         stream = Counted(count, ahead, size)
-        channel.stream(stream, 10)
+        channel.stream(stream, LONG)
         assert stream.lines == [b"%d" % n for n in range(count)]
-        channel.converse(Until(b"end", b"end\n"), 10)
+        channel.converse(Until(b"end", b"end\n"), LONG)
 
 
 @pytest.mark.parametrize("script", ["head -n 5; cat >/dev/null", "head -n 5; yes on and on"])
@@ -411,10 +414,10 @@ def test_stream_ends_when_an_answer_does_not_come_whatever_is_printed(script: st
 def test_stream_reads_output_from_before_the_exit() -> None:
     with shell("head -n 5") as channel:
         stream = Counted(5, 5)
-        channel.stream(stream, 10)
+        channel.stream(stream, LONG)
         assert stream.done == 5
     with shell("head -n 5; exit 3") as channel, pytest.raises(EngineCrashed, match="status 3"):
-        channel.stream(Counted(6, 6), 10)
+        channel.stream(Counted(6, 6), LONG)
 
 
 def test_interrupt_ends_a_wait_and_a_stream() -> None:

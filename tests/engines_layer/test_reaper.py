@@ -17,8 +17,7 @@ from ringmaster.engines import reaper as reaper_module
 from ringmaster.engines.reaper import announce, register, retire, start_time
 from tests.execution.scripted_work import start_engine
 from tests.execution.watched import Watched
-
-LONG = 20.0
+from tests.processes import LONG
 
 linux = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs /proc and pidfd (Linux)")
 
@@ -116,7 +115,6 @@ def test_a_grandchild_in_a_session_of_its_own_is_killed_too(reaper: Reaper, zoo:
     watched = zoo.watch(pids)
     announce(reaper.fd, 0, pids[0])
     assert reaper.finish() == b""
-    # the kernel may need a moment to end what was killed
     assert watched.alive(LONG) == []
 
 
@@ -128,7 +126,6 @@ def test_an_orphan_in_a_session_of_its_own_is_found_by_its_tag(reaper: Reaper, z
         os.kill(engine, signal.SIGKILL)
         assert dead.alive(LONG) == []
     assert reaper.finish() == b""
-    # the kernel may need a moment to end what was killed
     assert watched.alive(LONG) == []
 
 
@@ -163,7 +160,7 @@ def test_the_engines_of_a_dead_worker_are_killed_at_once_and_no_others(
     assert watched_first.alive(LONG) == []
     assert watched_second.alive() == second
     reaper.finish()
-    assert watched_second.alive() == []
+    assert watched_second.alive(LONG) == []
 
 
 @linux
@@ -181,7 +178,7 @@ def test_the_group_of_an_engine_that_has_exited_is_killed(reaper: Reaper, stack:
         watched_child = stack.enter_context(Watched([child]))
         assert watched.alive(LONG) == []
     reaper.finish()
-    assert watched_child.alive() == []
+    assert watched_child.alive(LONG) == []
 
 
 @linux
@@ -197,7 +194,7 @@ def test_signals_do_not_keep_the_reaper_from_its_work(reaper: Reaper, zoo: Zoo) 
         reaper.process.send_signal(number)
     assert reaper.finish() == b""
     assert reaper.process.returncode == 0
-    assert watched.alive() == []
+    assert watched.alive(LONG) == []
 
 
 @linux
@@ -210,7 +207,7 @@ def test_lines_may_come_in_pieces_and_among_nonsense(reaper: Reaper, zoo: Zoo) -
     reaper.write(line[7:] + b"! 5\n! 0")
     assert reaper.finish() == b""
     assert reaper.process.returncode == 0
-    assert watched.alive() == []
+    assert watched.alive(LONG) == []
 
 
 # What workers call

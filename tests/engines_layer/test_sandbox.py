@@ -13,6 +13,7 @@ import pytest
 from ringmaster.engines.process import EngineProcess, sandboxed
 from ringmaster.errors import EngineNotStarted
 from tests.execution.watched import Watched
+from tests.processes import LONG
 
 
 def _works() -> bool:
@@ -96,7 +97,7 @@ def test_network_and_abstract_sockets_of_the_machine_are_out_of_reach(tmp_path: 
 @needs_bubblewrap
 @pytest.mark.parametrize("way", ["end", "kill"])
 def test_all_processes_inside_end_with_the_sandbox(way: str) -> None:
-    script = "env -i setsid sh -c 'sleep 100 & sleep 100' & sleep 0.1; echo ready; cat"
+    script = "env -i setsid sh -c 'sleep 100 & echo ready; sleep 100' & cat"
     process = EngineProcess(["sh", "-c", script], sandbox=True)
     import psutil
 
@@ -112,7 +113,7 @@ def test_all_processes_inside_end_with_the_sandbox(way: str) -> None:
                 psutil.Process(process.pid).kill()
             else:
                 process.end(patience=0.1)
-            assert watched.alive(10) == []
+            assert watched.alive(LONG) == []
     finally:
         process.end(patience=0.0)
 
@@ -139,6 +140,6 @@ def test_missing_program_is_named_as_without_a_sandbox() -> None:
 @needs_bubblewrap
 def test_exit_status_is_the_engine_s() -> None:
     process = EngineProcess(["sh", "-c", "exit 7"], sandbox=True)
-    assert process.wait(10)
+    assert process.wait(LONG)
     assert process.exit_status() == "status 7"
     process.end()

@@ -32,6 +32,7 @@ from ringmaster.errors import EngineNotStarted, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from tests.engines_layer.gtp_dialogue import converse
+from tests.processes import LONG
 
 ENGINES = Path(__file__).parent.parent / "engines"
 SHOGI = GameSettings("shogi")
@@ -562,7 +563,7 @@ def test_silence_and_noise_end_at_the_deadline_and_stop_separates_them(flags: st
         with pytest.raises(EngineTimeout, match="no answer to 'go"):
             engine.think(0, Limits(0.1, nodes=1))
         assert not engine.is_usable()
-        stopped = engine.stop_thinking(0.2)
+        stopped = engine.stop_thinking(LONG if "--slow" in flags else 0.2)
         assert (stopped is not None) == flags.startswith("--slow")
         assert engine.is_usable() == (stopped is not None)
 

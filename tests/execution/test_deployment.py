@@ -13,6 +13,7 @@ import pytest
 
 from ringmaster.errors import UsageError
 from ringmaster.execution import affinity
+from tests.processes import LONG
 from tests.requirements import package
 
 package("distributed")
@@ -44,7 +45,7 @@ def kept(keeper: Keeper, enough: Callable[[list[Upkeep]], bool]) -> list[Upkeep]
                 done.set()
 
         task = asyncio.ensure_future(keeper(post))
-        await asyncio.wait_for(done.wait(), 30)
+        await asyncio.wait_for(done.wait(), LONG)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -14,8 +14,8 @@ from ringmaster.execution import processes
 from ringmaster.execution.affinity import parse_cpus, plan, share
 from ringmaster.execution.executor import Done
 from ringmaster.execution.local import LocalExecutor
-from tests.contracts.executor_contract import LONG
 from tests.execution.scripted_work import expected, game
+from tests.processes import LONG
 
 NO_END = resource.RLIM_INFINITY
 
@@ -154,7 +154,7 @@ def test_a_worker_keeps_to_its_cpus_and_so_do_its_engines() -> None:
     )
     try:
         executor.submit(game(1, do="affinity"))
-        (event,) = executor.wait(60)
+        (event,) = executor.wait(LONG)
     finally:
         executor.close()
     assert isinstance(event, Done)

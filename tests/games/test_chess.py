@@ -16,6 +16,7 @@ from ringmaster.games.chess import ChessGame, ReferenceChessGame
 from ringmaster.games.clean_text import cut
 from ringmaster.games.game import Ending, Game
 from tests.contracts.game_contract import GameContract
+from tests.processes import LONG
 
 AnyChess = ChessGame | ReferenceChessGame
 Make = Callable[..., AnyChess]
@@ -341,7 +342,7 @@ def test_the_rules_load_where_cozy_chess_cannot_be_imported() -> None:
         "game = chess_rules()(); game.play('e2e4'); print(game.position())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LONG
     )
     assert done.stdout == "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n"
 

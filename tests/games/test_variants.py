@@ -34,7 +34,7 @@ KNOWN = ("crazyhouse", "atomic", "3check", "kingofthehill", "antichess", "horde"
 class TestVariantsFulfilTheContract(GameContract):
     def new_game(self) -> Game:
         # its random games come to an end, with few pieces within the time of a test
-        return VariantGame("antichess", "4k3/p7/8/8/8/8/7P/4K3 w - - 0 1")
+        return VariantGame("antichess", "8/pp6/8/8/8/8/1P1P4/8 w - - 0 1")
 
     def moves_to_try(self, game: Game, rng: random.Random) -> Sequence[str]:
         assert isinstance(game, VariantGame)

@@ -22,8 +22,8 @@ from tests.play.test_faults import play as play_game
 from tests.play.workers import one_worker
 
 SETTINGS: dict[str, Any] = {
-    "go": GameSettings("go", board_size=5, komi=0.5, scorer="internal", hang_timeout=20),
-    "chess": GameSettings("chess", hang_timeout=20),
+    "go": GameSettings("go", board_size=5, komi=0.5, scorer="internal", hang_timeout=60),
+    "chess": GameSettings("chess", hang_timeout=60),
 }
 
 WEIGHT = OptionChange("weight", ({"Weight": 900}, {"Weight": 0}))
@@ -49,7 +49,7 @@ def check(worker: Worker, player: Player) -> tuple[str, ...]:
 
 def play(worker: Worker, *players: Player, id: str = "0_0", log: Path | None = None) -> GameResult:
     settings = {"scorer": "internal", "game": "go"} if players[0].protocol == "gtp" else {}
-    result = play_game(worker, *players, id=id, log=log, hang_timeout=20, **settings)
+    result = play_game(worker, *players, id=id, log=log, **settings)
     assert result.outcome != "void", result.detail
     return result
 

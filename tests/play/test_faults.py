@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def play(
     job = GameJob(
         id,
         (players[0], players[1]),
-        GameSettings(game=game, **{"hang_timeout": 0.5, **settings}),
+        GameSettings(game=game, **{"hang_timeout": 60, **settings}),
         transcript=None if log is None else str(log),
         transcript_of_faults=of_faults,
     )
@@ -75,14 +74,12 @@ def test_engine_that_does_not_stop_when_its_clock_has_run_out_has_stalled(
 ) -> None:
     monkeypatch.setattr("ringmaster.play.game_runner.STOP_GRACE", 0.2)
     clock = TimeControl.parse("0.4")
-    start = time.monotonic()
-    result = play(worker, uci("good"), uci("bad", *flags, time_control=clock), hang_timeout=60)
+    result = play(worker, uci("good"), uci("bad", *flags, time_control=clock))
     assert (result.outcome, result.winner, result.reason) == ("win", 0, "stall")
     assert result.forfeit
     assert "and none to 'stop' in 0.2 s more" in result.detail
     assert last_line in result.detail
     assert result.usage[1].slowest > 0.3
-    assert time.monotonic() - start < 10
 
 
 def test_engine_that_obeys_stop_after_its_deadline_loses_on_time_and_is_reused(
@@ -94,7 +91,7 @@ def test_engine_that_obeys_stop_after_its_deadline_loses_on_time_and_is_reused(
     clock = TimeControl.parse("0.1")
     slow = uci("slow", "--slow", "1000", "--pid-file", str(pids), time_control=clock)
     for _ in range(2):
-        result = play(worker, uci("good"), slow, hang_timeout=60)
+        result = play(worker, uci("good"), slow)
         assert (result.winner, result.reason, result.forfeit) == (0, "time", True)
         assert "slow: no answer to 'go" in result.detail
         assert re.search(r"; it answered \d+\.\d+ s later", result.detail)
@@ -104,7 +101,7 @@ def test_engine_that_obeys_stop_after_its_deadline_loses_on_time_and_is_reused(
 def test_engine_that_dies_when_its_time_is_up_loses_on_time(worker: Worker) -> None:
     clock = TimeControl.parse("0.1")
     bad = uci("bad", "--slow", "1000", "--crash-on-stop", time_control=clock)
-    result = play(worker, uci("good"), bad, hang_timeout=60)
+    result = play(worker, uci("good"), bad)
     assert (result.winner, result.reason) == (0, "time")
     assert "it is gone now" in result.detail
 
@@ -252,7 +249,9 @@ def test_fault_over_the_opponents_move_is_not_one_over_the_own(
         monkeypatch.setattr("ringmaster.engines.gtp._AHEAD_PATIENCE", 0.05)
         flags = [*flags, "--one-at-a-time"]
     bad = gtp("bad", *flags, time_control=clock)
-    result = play(worker, gtp("good"), bad, game="go", scorer="internal")
+    patience = 0.5 if reason == "hang" else 60
+    settings: dict[str, Any] = {"scorer": "internal", "hang_timeout": patience}
+    result = play(worker, gtp("good"), bad, game="go", **settings)
     assert (result.outcome, result.reason) == (outcome, reason)
     assert message in result.detail
     assert result.faulty == (0 if reason == "illegal move" and "--fail" in flags else 1)

@@ -136,9 +136,10 @@ def test_reused_engine_that_failed_is_replaced(
 ) -> None:
     pids = tmp_path / "pids"
     reused = filler("kept", *flags, "--pid-file", str(pids), restart="off")
-    result = play(worker, reused, filler("new"), scorer="players")
+    settings: dict[str, Any] = {"scorer": "players", "hang_timeout": 1.0}
+    result = play(worker, reused, filler("new"), **settings)
     assert (result.outcome, result.reason) == (outcome, reason)
-    play(worker, reused, filler("new"), id="h", scorer="players")
+    play(worker, reused, filler("new"), id="h", **settings)
     assert len(pids.read_text().split()) == 2
 
 
@@ -182,7 +183,7 @@ def test_no_engine_is_waited_for_before_the_other_has_been_started_and_each_once
         )
 
     # The first is silent until the second runs.
-    result = play(worker, after("read _ <", "a"), after("echo >", "b"), hang_timeout=30.0)
+    result = play(worker, after("read _ <", "a"), after("echo >", "b"))
     assert result.outcome == "win", result.detail
     assert len(pids.read_text().split()) == 2
 
@@ -246,8 +247,9 @@ def test_engine_with_one_command_at_a_time_is_believed_on_illegal_moves(worker: 
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.slow
 def test_engine_that_does_not_tell_its_version_at_all_does_not_start(worker: Worker) -> None:
-    dumb = filler("b", "--hang-on", "version", ready_timeout=0.5)
+    dumb = filler("b", "--hang-on", "version", ready_timeout=3.0)
     result = play(worker, filler("a"), dumb)
     assert (result.outcome, result.reason, result.faulty) == ("void", "start", 1)
     assert "no answer to 'version'" in result.detail

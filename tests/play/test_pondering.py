@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,9 @@ import pytest
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
-from tests.play import test_faults as faults
-from tests.play.test_faults import sent_lines, uci
+from tests.play.test_faults import play, sent_lines, uci
 
 CLOCK = TimeControl.parse("10+0.1")
-
-
-play = functools.partial(faults.play, hang_timeout=5.0)
 
 
 def ponderer(code: str, *flags: str, **settings: Any) -> Player:

@@ -56,7 +56,7 @@ def played(folder: Path, source: str, **values: str) -> list[tuple[Game, BoardGa
     """Return the games of a control file, and their boards."""
     control = folder / "event.ctl"
     control.write_text(source.format(**values))
-    done = ringmaster(control, "-j", "2", timeout=600)
+    done = ringmaster(control, "-j", "2")
     assert (done.returncode, done.stderr) == (0, "")
     results = load(control)
     records = results.records()

@@ -36,11 +36,11 @@ verify = Verify(games=40, sprt=SPRT(0, 200), depth=4,
 """
     # after a third of the tune: after fewer games the level may still be its least
     control = play(tmp_path, source, "-j", "2", "-g", "20")
-    done = run_ringmaster(control, "verify", "--games", "4", "-j", "2", "--log-gtp", timeout=300)
+    done = run_ringmaster(control, "verify", "--games", "4", "-j", "2", "--log-gtp")
     assert done.returncode == 0, done.stderr
     assert "closing match complete (4/4 games)" in done.stdout
     # and at its end
-    done = run_ringmaster(control, "run", "-j", "2", timeout=300)
+    done = run_ringmaster(control, "run", "-j", "2")
     assert done.returncode == 0, done.stderr
 
     summary = shown(control)

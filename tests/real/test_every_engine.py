@@ -36,7 +36,7 @@ def play(folder: Path, source: str, judge: Callable[[Game, str], None]) -> Count
     """Play an event, and judge its games; returns how many each player had."""
     control = folder / "event.ctl"
     control.write_text(source)
-    done = ringmaster(control, "-j", "2", timeout=500)
+    done = ringmaster(control, "-j", "2")
     assert done.returncode == 0, done.stderr
     results = library.load(control)
     played: Counter[str] = Counter()

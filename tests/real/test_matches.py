@@ -26,7 +26,7 @@ GNUGO = "--mode=gtp --chinese-rules --capture-all-dead"
 def play(folder: Path, source: str, *arguments: str) -> Path:
     control = folder / "event.ctl"
     control.write_text(source)
-    done = run_ringmaster(control, *arguments, timeout=300)
+    done = run_ringmaster(control, *arguments)
     assert done.returncode == 0, done.stderr
     return control
 

@@ -43,7 +43,7 @@ move_limit = 30
 openings = Openings("games.kif")
 matchups = [Matchup("fairy", "gps", number_of_games=4, alternating=True)]
 """)
-    done = ringmaster(control, "-j", "2", timeout=300)
+    done = ringmaster(control, "-j", "2")
     assert done.returncode == 0, done.stderr
     assert shown(control)["games"]["void"] == 0
     lines = [
@@ -79,7 +79,7 @@ matchups = [Matchup("a", "b", number_of_games=6, alternating=True)]
         time.sleep(0.05)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
-    done = ringmaster(control, timeout=300)
+    done = ringmaster(control)
     assert done.returncode == 0, done.stderr
     games = [sgf.Sgf_game.from_string(path.read_text()) for path in sorted(folder.iterdir())]
     assert [game.get_root().get("KM") for game in games] == [9.0] * 6

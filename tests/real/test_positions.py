@@ -46,7 +46,7 @@ def test_scores_of_glaurung_foretell_the_results_of_its_games(tmp_path: Path) ->
             games=GAMES,
         )
     )
-    done = ringmaster(control, "-j", "2", timeout=600)
+    done = ringmaster(control, "-j", "2")
     assert (done.returncode, done.stderr) == (0, "")
     completed = ringmaster(control, "positions", "--resolve", "-o", str(tmp_path / "a.epd"))
     assert completed.returncode == 0, completed.stderr
@@ -73,7 +73,7 @@ def test_scores_of_fairy_stockfish_foretell_the_results_of_its_shogi_games(tmp_p
             games=GAMES,
         )
     )
-    done = ringmaster(control, "-j", "2", timeout=600)
+    done = ringmaster(control, "-j", "2")
     assert (done.returncode, done.stderr) == (0, "")
     completed = ringmaster(control, "positions", "--per-game", "20", "-o", str(tmp_path / "a.hcpe"))
     assert completed.returncode == 0, completed.stderr

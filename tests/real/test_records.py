@@ -40,7 +40,7 @@ tablebases = Tablebases("{TABLES}")
 record_info = ["seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "left"]
 matchups = [Matchup("sf", "gl", number_of_games={GAMES})]
 """)
-    done = ringmaster(control, "-j", "2", timeout=600)
+    done = ringmaster(control, "-j", "2")
     assert (done.returncode, done.stderr) == (0, "")
     return control
 

@@ -45,7 +45,7 @@ def test_engine_in_the_sandbox_plays_as_outside(tmp_path: Path, game: str) -> No
         SOURCE.format(game=game, command=command, settings=f"{settings}," if settings else "")
         + ("board_size = 9\nkomi = 7.5\n" if game == "go" else "")
     )
-    done = ringmaster(control, "-q", timeout=300)
+    done = ringmaster(control, "-q")
     assert done.returncode == 0, done.stderr
     (matchup,) = shown(control)["matchups"]
     assert matchup["games"] == 2

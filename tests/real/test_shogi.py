@@ -40,7 +40,7 @@ def play(folder: Path, matchups: str, gps: str = "") -> Path:
     control = folder / "event.ctl"
     fairy = engine("fairy-stockfish")
     control.write_text(SOURCE.format(fairy=fairy, gps=gps, matchups=matchups))
-    done = ringmaster(control, "-j", "2", timeout=500)
+    done = ringmaster(control, "-j", "2")
     assert done.returncode == 0, done.stderr
     assert shown(control)["games"]["void"] == 0
     return control

@@ -28,7 +28,7 @@ board_size = 7
 komi = 9
 scorer = "internal"
 """)
-    done = ringmaster(control, "-j", "2", timeout=300)
+    done = ringmaster(control, "-j", "2")
     assert (done.returncode, done.stderr) == (0, "")
     summary = shown(control)
     points = {(a, b): 0.0 for a in "xyz" for b in "xyz"}
@@ -58,7 +58,7 @@ board_size = 7
 komi = 9
 matchups = [Matchup("g", "g", alternating=True, number_of_games=2)]
 """)
-    done = ringmaster(control, timeout=300)
+    done = ringmaster(control)
     assert (done.returncode, done.stderr) == (0, "")
     records = sorted(control.with_suffix(".games").iterdir())
     roots = [sgf.Sgf_game.from_string(path.read_text()).root for path in records]
@@ -84,9 +84,9 @@ players = {{"new": Player("{stockfish}", nodes=2000, options={{"Hash": 8}}),
 openings = Openings("book.epd")
 matchups = [Matchup("new", "old", sprt=SPRT(0, 200), number_of_games=100)]
 """)
-    first = ringmaster(control, "-g", "7", timeout=300)
+    first = ringmaster(control, "-g", "7")
     assert "3 openings with both colours make 6 different games, and 100 may be" in first.stderr
-    assert ringmaster(control, "-j", "2", timeout=300).returncode == 0
+    assert ringmaster(control, "-j", "2").returncode == 0
     summary = shown(control)
     (matchup,) = summary["matchups"]
     games = matchup["games"]

@@ -21,6 +21,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.processes import LONG
 from tests.program import REPOSITORY
 from tests.requirements import PLACES, engine
 
@@ -99,7 +100,7 @@ def answer(command: str, folder: Path, environ: dict[str, str]) -> str:
                 begin = process.stdout.readline()
                 visit(begin.strip())
                 process.send_signal(signal.SIGINT)
-            output = begin + process.communicate(timeout=100)[0]
+            output = begin + process.communicate(timeout=3 * LONG)[0]
         finally:
             process.kill()
     assert process.returncode == 0, f"$ {command}\n{output}"
@@ -110,7 +111,7 @@ def visit(address: str) -> None:
     """Load a page; its address is printed shortly before the server answers."""
     for _ in range(200):
         try:
-            return urlopen(address, timeout=30).close()
+            return urlopen(address, timeout=LONG).close()
         except URLError:
             time.sleep(0.05)
     pytest.fail(f"{address} does not answer")

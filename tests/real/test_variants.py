@@ -32,7 +32,7 @@ matchups = [Matchup("a", "b", number_of_games=2)]
 {more}
 """
     )
-    done = ringmaster(control, "run", timeout=300)
+    done = ringmaster(control, "run")
     assert done.returncode == 0, done.stderr
     log = control.with_suffix(".log").read_text()
     assert "void" not in log

@@ -22,17 +22,15 @@ from ringmaster.model.players import PROTOCOL_OF_GAME, Player, ProtocolName
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
-from tests.processes import under
+from tests.processes import LONG, under
 
 ENGINES = Path(__file__).parent.parent / "engines"
 GAME_OF_PROTOCOL = {protocol: game for game, protocol in PROTOCOL_OF_GAME.items()}
 PROTOCOLS: tuple[ProtocolName, ...] = ("uci", "usi", "gtp")
 PHASES = ("start", "handshake", "options", "thinking", "quit")
 
-#: Seconds of silence until an engine has hung, where one does, and for its start.
-HANG, START = 0.4, 1.0
-#: Seconds for engines that answer, on a busy machine too.
-LONG = 30.0
+#: Seconds of silence until an engine has hung, where one does, and for its options.
+HANG, START = 1.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def _at_commands(protocol: ProtocolName) -> Iterator[Row]:
 
 def _while_thinking(protocol: ProtocolName) -> Iterator[Row]:
     go = protocol == "gtp"
-    clock = {"time_control": TimeControl.parse("0+25/1" if go else "0.2")}
+    clock = {"time_control": TimeControl.parse("0+25/1" if go else "0.5")}
     for name, flags, reason, message, forfeit, waits, settings in (
         ("half a move, exits", ("--eof-mid-line",), "crash", "exited", False, False, {}),
         ("no end of line", ("--no-newline",), "hang", "no answer", False, True, {}),
@@ -256,8 +254,11 @@ def play(worker: Worker, first: Player, second: Player, hang_timeout: float = LO
 def strike(worker: Worker, folder: Path, fault: Fault) -> Struck:
     """Play a game with a faulty engine between two honest ones."""
     good, other = (player(folder, code, fault.protocol) for code in ("good", "other"))
-    # a busy machine may take longer to start an engine
-    ready = {"start": HANG, "hang": START}.get(fault.reason, LONG) if fault.waits else LONG
+    ready = LONG
+    if fault.waits and fault.reason == "start":
+        ready = HANG
+    elif fault.waits and fault.phase == "options":
+        ready = START  # the time for its start, too
     settings = {"ready_timeout": ready, **fault.player}
     bad = player(folder, "bad", fault.protocol, *fault.flags, **settings)
     # processes of other tests in this one
@@ -292,7 +293,7 @@ def _noted(pids: Path) -> list[int]:
     pids.unlink()
     processes = [psutil.Process(pid) for pid in noted if psutil.pid_exists(pid)]
     # a killed child lives until its new parent reaps it
-    _, alive = psutil.wait_procs(processes, timeout=2)
+    _, alive = psutil.wait_procs(processes, timeout=LONG)
     return [each.pid for each in alive if each.status() != psutil.STATUS_ZOMBIE]
 
 

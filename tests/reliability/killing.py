@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from tests.processes import commanded
+from tests.processes import LONG, commanded
 from tests.program import (
     CE_TUNER,
     CLOP_TUNER,
@@ -80,16 +80,16 @@ MIXED = CLOSING.replace(", nodes=1)", ")") + 'time_controls = {{"5+1": 0.7, "9+1
 
 #: A control file by competition type, and a number of games that takes some seconds.
 TYPES: Mapping[str, tuple[str, int]] = {
-    "playoff": (PLAYOFF, 200),
+    "playoff": (PLAYOFF, 100),
     "sprt": (SPRT, 200),
     "stages": (STAGES, 200),
     "allplayall": (ALLPLAYALL, 600),
     "gauntlet": (GAUNTLET, 600),
     "swiss": (SWISS, 600),
-    "mc_tuner": (MC_TUNER, 600),
+    "mc_tuner": (MC_TUNER, 300),
     "ce_tuner": (CE_TUNER, 600),
     "clop_tuner": (CLOP_TUNER, 600),
-    "spsa": (CLOSING, 300),
+    "spsa": (CLOSING, 150),
     "spsa, time controls": (MIXED, 300),
     "texel": (TEXEL, 40),
     "optuna_tuner": (OPTUNA_TUNER, 600),
@@ -97,8 +97,6 @@ TYPES: Mapping[str, tuple[str, int]] = {
 #: Types whose results do not depend on the order of the games.
 ORDERLESS = ("playoff", "allplayall", "gauntlet")
 VICTIMS = ("main", "worker", "fork server", "reaper", "engine", "all")
-#: Seconds for a process to end, on a busy machine.
-LONG = 30.0
 
 
 def results(control: Path) -> list[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.processes import LONG
 from tests.program import environment, living_engines, ringmaster
 from tests.reliability.killing import recorded, results
 
@@ -58,7 +59,7 @@ def run_limited(control: Path, limit: str, size: int) -> subprocess.CompletedPro
         command,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=3 * LONG,
         env=environment(),
         stdin=subprocess.DEVNULL,
         preexec_fn=restrict,

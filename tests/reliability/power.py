@@ -10,11 +10,11 @@ from __future__ import annotations
 import random
 import shutil
 import struct
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.processes import await_that
 from tests.program import PLAYOFF, start, write_control_file
 from tests.reliability.killing import recorded
 
@@ -47,14 +47,17 @@ class Crashed:
     def __init__(self, folder: Path, games: int = 40, source: str = PLAYOFF) -> None:
         self.control = write_control_file(folder, source, games)
         self.status = self.control.with_suffix(".status")
+        whole = self.control.read_text()
+        # an engine has three or four moves a game: it hangs after two thirds of the games
+        hanging = f'"--hang-on", "go:{15 * games // 2}", "--pid-file"'
+        self.control.write_text(whole.replace('"--pid-file"', hanging))
         run = start(self.control, "run", "-q", "-j", "1")
         try:
-            deadline = time.monotonic() + 60
-            while recorded(self.control) < 2 * games and time.monotonic() < deadline:
-                time.sleep(0.001)
+            await_that(lambda: recorded(self.control) >= 2 * games, run)
         finally:
             run.kill()
             run.wait()
+        self.control.write_text(whole)
         self.database = self.status.read_bytes()
         self.wal = Path(f"{self.status}-wal").read_bytes()
         (self.page,) = struct.unpack_from(">I", self.wal, 8)

@@ -10,10 +10,12 @@ import pytest
 
 from ringmaster.play.worker import Worker
 from tests.play.workers import one_worker
+from tests.processes import LONG
 from tests.reliability.fault_matrix import PHASES, PROTOCOLS, Fault, faults, strike
 
-#: Most seconds until the next game starts, on a busy machine too.
-MOST_SECONDS = 15
+#: Most seconds until the next game starts, on a busy machine too: less than a game waits for an
+#: engine that does not hang.
+MOST_SECONDS = LONG / 3
 
 
 def _parameter(fault: Fault) -> object:

@@ -1,18 +1,18 @@
 """kill -9 of every process of a run: no game lost, none doubled, nothing left.
 
-`benchmarks/reliability.py kills` is the long form.  `tests/competitions/test_interruptions.py`
-resumes every type without processes.
+The types here write all kinds of files.  `tests/competitions/test_interruptions.py` resumes every
+type without processes, and `benchmarks/reliability.py kills` is the long form, of every type.
 """
 
 from __future__ import annotations
 
 import random
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.processes import LONG, await_that
 from tests.program import (
     PLAYOFF,
     engine_pids,
@@ -24,7 +24,6 @@ from tests.program import (
 )
 from tests.reliability.killing import (
     CLOSING,
-    TYPES,
     VICTIMS,
     Competition,
     Tally,
@@ -33,21 +32,13 @@ from tests.reliability.killing import (
     state,
     uninterrupted,
 )
-from tests.requirements import package
 
 pytestmark = [pytest.mark.kill, pytest.mark.process]
 
 
-@pytest.mark.parametrize(
-    "type_name",
-    [
-        pytest.param(name, marks=pytest.mark.optional if name == "optuna_tuner" else [])
-        for name in TYPES
-    ],
-)
+# records of games, a log of a tree, a closing match, evaluations
+@pytest.mark.parametrize("type_name", ["playoff", "mc_tuner", "spsa", "texel"])
 def test_killed_competition_ends_as_an_uninterrupted_one(tmp_path: Path, type_name: str) -> None:
-    if type_name == "optuna_tuner":
-        package("optuna")
     whole = uninterrupted(tmp_path / "whole", type_name)
     tally = Tally()
     kill_rounds(tmp_path / "one", whole, type_name, 1, ("main", "all", "main"), tally)
@@ -59,7 +50,8 @@ def test_killed_competition_ends_as_an_uninterrupted_one(tmp_path: Path, type_na
 
 def test_killed_match_in_the_middle_of_a_tune_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     # a method that leaves the start at once
-    text = CLOSING.replace("1000, int", "1000, c_end=100, int") + 'method = "classic"\n'
+    text = CLOSING.replace("1000, int", "1000, c_end=100, int").replace("games=300", "games=60")
+    text += 'method = "classic"\n'
     killed, whole = (write_control_file(tmp_path / name, text, 40) for name in ("killed", "whole"))
     for control in (killed, whole):
         assert ringmaster(control, "-q", "-g", "21").returncode == 0
@@ -97,7 +89,7 @@ game = "chess"
 def duel(*more):
     return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
                    "--pid-file", {log!r}, *more], nodes=1)
-players = {{"slow": duel("--ready-after", "60"), "quick": duel()}}
+players = {{"slow": duel("--ready-after", "250"), "quick": duel()}}
 openings = Openings("book.epd")
 matchups = [Matchup("slow", "quick", number_of_games={games})]
 """
@@ -108,12 +100,9 @@ def test_nothing_is_left_of_processes_that_wait_for_their_first_game(tmp_path: P
     process = start(control, "run", "-q")
     try:
         # the quick engine has been checked by the time that the slow one is started
-        deadline = time.monotonic() + 60
-        while len(engine_pids(control)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        await_that(lambda: len(engine_pids(control)) == 2, process)
         assert all(map(psutil.pid_exists, engine_pids(control)))
     finally:
         process.kill()
-        process.wait(20)
-    assert len(engine_pids(control)) == 2
+        process.wait(LONG)
     assert living_engines(control) == []

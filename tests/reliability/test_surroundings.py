@@ -6,12 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.processes import LONG, await_that
 from tests.program import (
     PLAYOFF,
     environment,
@@ -26,8 +26,6 @@ from tests.reliability.limits import counted
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 
 GAMES = 60
-#: Seconds until a run has recorded games, on a busy machine too.
-LONG = 60.0
 
 #: Changes the time of day of every Python process at each hundredth question.
 JUMPS = """
@@ -64,17 +62,10 @@ def patched(
         [sys.executable, "-m", "ringmaster", str(control), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=3 * LONG,
         env=variables,
         stdin=subprocess.DEVNULL,
     )
-
-
-def await_games(control: Path, number: int) -> None:
-    deadline = time.monotonic() + LONG
-    while recorded(control) < number:
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
 
 
 @pytest.fixture
@@ -136,9 +127,9 @@ def test_copy_of_a_folder_during_a_run_is_whole_or_refused(
     run = start(control, "run", "-q", "-j", "2")
     copies = []
     try:
-        for number in range(3):
-            await_games(control, 40 * number + 1)
-            copies.append(tmp_path / f"copy{number}")
+        for _ in range(3):
+            await_that(lambda: recorded(control) > 40 * len(copies))
+            copies.append(tmp_path / f"copy{len(copies)}")
             # records are renamed meanwhile
             with suppress(shutil.Error):
                 shutil.copytree(control.parent, copies[-1])
@@ -160,7 +151,7 @@ def test_folder_that_is_moved_during_a_run_keeps_its_results(
     control: Path, whole: list[tuple[object, ...]], tmp_path: Path
 ) -> None:
     run = start(control, "run", "-q", "-j", "2")
-    await_games(control, 20)
+    await_that(lambda: recorded(control) >= 20)
     moved = tmp_path / "moved"
     control.parent.rename(moved)
     assert run.wait(LONG) in (0, 1)

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from ringmaster.reporting.keys import KeyReader
+from tests.processes import LONG, await_that
 
 pexpect = pytest.importorskip("pexpect")
 
 SCRIPT = Path(__file__).with_name("key_script.py")
 ROOT = SCRIPT.parents[2]
 ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}
-DEADLINE = 10
 PROMPT = "ready-for-more> "
 
 
@@ -41,9 +41,7 @@ def spawn() -> Iterator[list[Any]]:
 
 
 def start(opened: list[Any], *words: str) -> Any:
-    terminal = pexpect.spawn(
-        words[0], list(words[1:]), env=ENVIRON, timeout=DEADLINE, encoding="utf-8"
-    )
+    terminal = pexpect.spawn(words[0], list(words[1:]), env=ENVIRON, timeout=LONG, encoding="utf-8")
     terminal.delaybeforesend = None
     opened.append(terminal)
     return terminal
@@ -123,7 +121,7 @@ def test_a_terminal_that_hangs_up_ends_the_watch(spawn: list[Any], tmp_path: Pat
 
 def read_until(fd: int, wanted: bytes) -> bytes:
     heard = b""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + LONG
     while not heard.endswith(wanted):
         ready = select.select([fd], [], [], max(0.0, deadline - time.monotonic()))[0]
         chunk = os.read(fd, 4096) if ready else b""
@@ -169,10 +167,12 @@ def test_a_job_moved_to_the_background_and_back_is_watched_again(
     terminal.sendline("fg")
     terminal.expect_exact("watch\r\n")
     # until the job has taken the terminal, the key waits in its line buffer
-    for _ in range(100):
+
+    def is_read() -> bool:
         terminal.send("\x18")
-        if terminal.expect_exact(["stop", pexpect.TIMEOUT], timeout=0.1) == 0:
-            break
+        return bool(terminal.expect_exact(["stop", pexpect.TIMEOUT], timeout=0.1) == 0)
+
+    await_that(is_read)
     terminal.expect_exact("after cooked")
     terminal.expect_exact(PROMPT)
 
@@ -204,7 +204,7 @@ def test_nothing_is_watched_without_a_terminal() -> None:
         stdout=subprocess.PIPE,
         start_new_session=True,
         check=True,
-        timeout=DEADLINE,
+        timeout=LONG,
     )
     assert answer.stdout.split(b"\n")[:2] == [b"ready blind", b"after nothing"]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from ringmaster.reporting.outlet import MOST_WAITING, Outlet, outlet_of, through
+from tests.processes import LONG
 
 LINE = b"game 0_1: a beat b\n" * 200
 
@@ -56,7 +57,7 @@ def test_all_output_arrives_in_order(pipe: tuple[int, int], blocking: bool) -> N
     assert not outlet.is_settled()
     whole = b"".join(parts)
     assert read(pipe[0], len(whole)) == whole
-    outlet.settle(10)
+    outlet.settle(LONG)
     assert outlet.is_settled()
 
 
@@ -76,7 +77,7 @@ def test_output_that_nobody_reads_is_left_out_beyond_a_limit_and_counted(
     assert lines == LINE * (len(lines) // len(LINE))
     lost = count * len(LINE) - len(lines)
     assert note == f"{lost:,} bytes that nobody read in time are left out]\n".encode()
-    outlet.settle(10)
+    outlet.settle(LONG)
     outlet.write(b"new\n")
     assert read(pipe[0], 4) == b"new\n"
 
@@ -85,7 +86,7 @@ def test_failed_output_is_dropped_and_its_error_kept(pipe: tuple[int, int]) -> N
     os.close(pipe[0])
     outlet = Outlet(pipe[1])
     outlet.write(b"text\n")
-    outlet.settle(10)
+    outlet.settle(LONG)
     assert isinstance(outlet.failure, BrokenPipeError)
     outlet.write(b"more\n")
     assert outlet.is_settled()

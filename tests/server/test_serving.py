@@ -11,6 +11,7 @@ import pytest
 
 from ringmaster.errors import UsageError
 from ringmaster.server.app import serve
+from tests.processes import LONG
 from tests.recorded import write
 
 # a reader takes nothing, and gets more than fits between two processes
@@ -46,7 +47,7 @@ def test_reader_that_takes_nothing_does_not_keep_the_server(tmp_path: Path) -> N
             reader.sendall(f"GET /{token}/event/events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             assert reader.recv(1) == b"H"
             server.stdin.close()
-            assert server.wait(20) == 0
+            assert server.wait(LONG) == 0
         assert server.stderr.read() == ""
 
 

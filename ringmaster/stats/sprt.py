@@ -284,7 +284,7 @@ def forecast(test: Sprt, results: Sequence[float], limit: int | None = None) -> 
 
     h0, h1 = passed(below, above, -tilt), passed(above, below, tilt)
     ended = np.clip(h0 + h1, 0.0, 1.0)
-    mean = times[0] + np.trapezoid(1 - ended, times)
-    values = (mean, *np.interp([0.05, 0.95], ended, times), h0[-1], h1[-1], 1 - ended[-1])
+    games = times[0] + np.diff(times) @ (1 - (ended[1:] + ended[:-1]) / 2)
+    values = (games, *np.interp([0.05, 0.95], ended, times), h0[-1], h1[-1], 1 - ended[-1])
     names = ("games", "low", "high", "h0", "h1", "undecided")
     return dict(zip(names, map(float, values), strict=True))

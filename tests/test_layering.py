@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2746,
+    "": 2737,
     "commands": 2526,
     "competitions": 17305,
     "control": 4083,
@@ -78,7 +78,7 @@ BUDGET = {
     "results": 1307,
     "scaffold": 2771,
     "server": 598,
-    "sources": 470,
+    "sources": 467,
     "stats": 911,
     "storage": 3068,
     "tuners": 7631,

@@ -163,7 +163,7 @@ class LoadedCompetition:
             return
         playing = [job.player.source for job in self.setup().checks]
         wanted = {code: source for code, source in sources.items() if source in playing}
-        if self.control_file.safe:
+        if wanted and self.control_file.safe:
             fault = "--safe builds no engine: its build line is code of the control file"
             places = [("players", code, "git") for code in wanted]
             raise self.control_file.error(SettingError(place, fault) for place in places)
@@ -183,10 +183,12 @@ class LoadedCompetition:
             arguments, others = players[code].values, wanted.values()
             with noting(errors), placed("players", code):
                 source = provide(source, arguments, before, known, others, say)
-                self.sources[code] = source
+                recorded[code] = source
                 players[code] = players[code].built(source)
         if errors:
             raise self.control_file.error(errors)
+        # players that pause keep their commits
+        self.sources = recorded
         self.forget_results()
 
     def prepare(self) -> None:

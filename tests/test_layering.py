@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2844,
+    "": 2837,
     "commands": 2578,
     "competitions": 17749,
     "control": 4083,

@@ -28,7 +28,7 @@ from ringmaster.errors import SettingError, similar, visible
 from ringmaster.execution.processes import Reaper
 from ringmaster.model.output_files import cache_folder, writing
 from ringmaster.model.players import Source
-from ringmaster.sources.repository import ELSEWHERE, Repository
+from ringmaster.sources.repository import ELSEWHERE, WORKTREE, Repository
 
 #: Seconds for a build and for a benchmark.
 BUILD_LIMIT: Final = 1800
@@ -56,16 +56,15 @@ def provide(
     player: Mapping[str, Any],
     recorded: Source | None,
     known: Iterable[Source],
+    others: Iterable[Source],
     say: Callable[[str], None],
-    *,
-    has_worktree: bool,
 ) -> Source:
     """Build a player's program unless its build is there; return its source with the facts.
 
-    player        arguments of Player(…)
-    recorded      the source of earlier runs, whose commit counts if its ref is the same
-    known         sources with numbers of nodes
-    has_worktree  whether changes that are not committed are tested, too
+    player    arguments of Player(…)
+    recorded  the source of earlier runs, whose commit counts if its ref is the same
+    known     sources with numbers of nodes
+    others    of the competition; changes that one of them tests are no oversight
 
     Raises SettingError, with the end of a log.
     """
@@ -79,6 +78,7 @@ def provide(
     repository, message = None, ""
     try:
         repository = Repository(player["git"])
+        has_worktree = (source.git, WORKTREE) in [(other.git, other.ref) for other in others]
         if repository.is_local and recorded is None and not has_worktree:
             repository.check_clean(source.ref)
         commit, changes = repository.resolve(source.ref)
@@ -107,10 +107,7 @@ def provide(
             say(f"building {source.git}, {source.ref}: {source.label} {source.subject!r}")
             _build(source, repository, folder)
         _check_program(Path(source.folder), source.program)
-        if source.bench:
-            command = [f"{source.folder}/{source.program}", *player["program"][1:]]
-            return _benched(source, recorded, command, player, message, known)
-    return source
+        return _benched(source, recorded, player, message, known) if source.bench else source
 
 
 def _build(source: Source, repository: Repository, folder: Path) -> None:
@@ -143,7 +140,6 @@ def _check_program(tree: Path, program: str) -> None:
 def _benched(
     source: Source,
     recorded: Source | None,
-    command: Sequence[str],
     player: Mapping[str, Any],
     message: str,
     known: Iterable[Source],
@@ -158,7 +154,8 @@ def _benched(
     if recorded is not None and recorded in alike:
         return replace(source, nodes=recorded.nodes, nps=recorded.nps)
     log = Path(source.folder).parent / "bench.log"
-    words, environ = [*command, *shlex.split(source.bench)], player["environ"]
+    program = (f"{source.folder}/{source.program}", *player["program"][1:])
+    words, environ = [*program, *shlex.split(source.bench)], player["environ"]
     _run("bench", words, log.parent, BENCH_LIMIT, cwd=player["cwd"], environ=environ)
     nodes, nps = counts(log.read_text(errors="replace"))
     if nodes is None:

@@ -78,6 +78,7 @@ BUDGET = {
     "results": 1438,
     "scaffold": 2645,
     "server": 598,
+    "sources": 467,
     "stats": 1072,
     "storage": 2995,
     "tuners": 7631,

@@ -30,7 +30,6 @@ from tests.openings import load_openings
 from tests.program import PLAYOFF, environment, write_control_file
 from tests.program import ringmaster as run_ringmaster
 from tests.recorded import GO, SHOGI, TUNE, add, open_store, recorded, ticket, won, write
-from tests.requirements import package
 from tests.test_results import histories
 
 HOSTILE = 'it said "1,2"\r\nthen\n\r=HYPERLINK("x")\0\x1b[2Jé\u2028end'
@@ -186,34 +185,6 @@ def test_every_recorded_result_can_be_read_back(history: list[Any]) -> None:
                 assert type(value)(cells[name]) == value
 
 
-@pytest.mark.optional
-def test_parquet_has_typed_columns(tmp_path: Path) -> None:
-    parquet = package("pyarrow.parquet")
-    moves = {"k": 1, "p": [1.5, 2], "m": [0.5, 1]}
-    control = recorded(write(tmp_path, TUNE), [({**moves, "g": 0}, won("1a", detail=HOSTILE))])
-    table = parquet.read_table(export(control, "--format", "parquet"))
-    (row,) = table.to_pylist()
-    assert row.pop("finished").isoformat() == "2023-11-14T22:13:20+00:00"
-    (expected,) = ringmaster.load(control).iter_rows()
-    assert expected.pop("finished") == "2023-11-14T22:13:20Z"
-    assert row == expected
-    types = dict(zip(table.schema.names, map(str, table.schema.types), strict=True))
-    assert (types["param_1.x"], types["param_1.n"]) == ("double", "int64")
-    assert (types["forfeit"], types["finished"]) == ("bool", "timestamp[ms, tz=UTC]")
-    control.with_suffix(".status").unlink()
-    assert parquet.read_table(export(control, "--format", "parquet")).num_rows == 0
-
-
-def test_parquet_without_pyarrow_names_the_package(
-    control: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    target = control.parent / "out.parquet"
-    assert run([str(control), "export", "-o", str(target)]) == 1
-    assert "pip install ringmaster-engines[parquet]" in capfd.readouterr().err
-    assert "out" not in " ".join(os.listdir(control.parent))
-
-
 def test_file_name_tells_the_format(control: Path) -> None:
     for name in ("a.jsonl", "a.JSONL", "a.csv", "a.txt"):
         assert run([str(control), "export", "-o", str(control.parent / name)]) == 0
@@ -237,9 +208,8 @@ def test_competition_without_games_exports_a_header_only(tmp_path: Path, capfd: 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["export", "--format", "xlsx"], "choose from csv, jsonl, parquet, pgn, sgf"),
+        (["export", "--format", "xlsx"], "choose from csv, jsonl, pgn, sgf"),
         (["export", "--format", "sgf"], "did you mean --format pgn?"),
-        (["export", "--format", "parquet"], "give --output FILE"),
         (["export", "-o", "event.status"], "belongs to the competition itself"),
         (["export", "-o", "event.games/0_0.pgn"], "belongs to the competition itself"),
         (["export", "-o", "link"], "belongs to the competition itself"),

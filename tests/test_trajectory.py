@@ -15,7 +15,6 @@ import ringmaster
 from ringmaster.cli import USAGE, run
 from ringmaster.tuners.spsa import course as thinning
 from tests.program import PLAYOFF, SPSA, TEXEL, write_control_file
-from tests.requirements import package
 
 TUNE = SPSA.replace("verify = Verify(games=20)\n", "")
 Captured = pytest.CaptureFixture[str]
@@ -67,19 +66,12 @@ def test_every_iteration_has_a_row_with_theta_after_it(tmp_path: Path, capsys: C
 
 
 @pytest.mark.process
-@pytest.mark.optional
 def test_all_formats_and_python_have_the_same_rows(tmp_path: Path, capsys: Captured) -> None:
     control = played(write_control_file(tmp_path, TUNE, 20))
     rows = [{name: float(value) for name, value in row.items()} for row in rows_of(control, capsys)]
     assert ringmaster.load(control).trajectory == rows
     assert run([str(control), "export", "--trajectory", "--format", "jsonl"]) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == rows
-    parquet = package("pyarrow.parquet")
-    target = tmp_path / "course.parquet"
-    assert run([str(control), "export", "--trajectory", "-o", str(target)]) == 0
-    table = parquet.read_table(target)
-    assert table.to_pylist() == rows
-    assert [str(kind) for kind in table.schema.types] == ["int64", "double", "double"]
 
 
 def test_tune_without_a_game_has_the_columns_and_no_row(tmp_path: Path, capsys: Captured) -> None:
@@ -152,7 +144,7 @@ def test_texel_event_has_the_values_by_passes(tmp_path: Path, capsys: Captured) 
     ("source", "options", "message"),
     [
         (PLAYOFF, [], "has no iterations: its competition_type is 'playoff'"),
-        (TUNE, ["--format", "pgn"], "pgn is not; choose from csv, jsonl, parquet"),
+        (TUNE, ["--format", "pgn"], "pgn is not; choose from csv, jsonl"),
         (TUNE, ["--void"], "--void is for games; use it without --trajectory"),
     ],
 )

@@ -6,11 +6,9 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from itertools import islice
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -18,7 +16,6 @@ from ringmaster.errors import (
     OBEYED,
     DataFileError,
     IllegalMove,
-    RingmasterError,
     UsageError,
     visible,
 )
@@ -29,10 +26,7 @@ from ringmaster.formats.source import Source
 from ringmaster.games.game import beginning
 from ringmaster.model.players import GameName
 from ringmaster.results import Results
-from ringmaster.results.tables import Kind, Table, Value
-
-#: Rows of a Parquet row group.
-GROUP = 20_000
+from ringmaster.results.tables import Table, Value
 
 
 def write_csv(table: Table, stream: BinaryIO, raw: bool) -> None:
@@ -83,44 +77,6 @@ def write_jsonl(table: Table, stream: BinaryIO, raw: bool) -> None:
 
 _NOT_PLAIN = re.compile(rb"[\x7f-\xff]")
 _OBEYED = re.compile(f"[{OBEYED}]")
-
-
-def write_parquet(table: Table, stream: BinaryIO, raw: bool) -> None:
-    """Write Parquet, text as recorded, in groups of GROUP rows.
-
-    Raises RingmasterError without pyarrow.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise RingmasterError(
-            "parquet needs pyarrow, which is not installed: pip install ringmaster-engines[parquet]"
-        ) from None
-    types: dict[Kind, Any] = {
-        "text": pyarrow.string(),
-        "integer": pyarrow.int64(),
-        "number": pyarrow.float64(),
-        "boolean": pyarrow.bool_(),
-        "time": pyarrow.timestamp("ms", tz="UTC"),
-    }
-    schema = pyarrow.schema([(name, types[kind]) for name, kind in table.columns])
-    rows = iter(table.rows)
-    with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
-        while group := list(islice(rows, GROUP)):
-            arrays = [
-                pyarrow.array(_typed(values, kind), types[kind])
-                for values, (_, kind) in zip(zip(*group, strict=True), table.columns, strict=True)
-            ]
-            writer.write_table(pyarrow.table(arrays, schema=schema))
-
-
-def _typed(values: tuple[Value, ...], kind: Kind) -> Sequence[Any]:
-    if kind == "time":
-        return [None if value is None else datetime.fromisoformat(str(value)) for value in values]
-    if kind == "text":
-        return [None if value is None else str(_raw_cell(value)) for value in values]
-    return values
 
 
 def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
@@ -199,7 +155,6 @@ def read_game(results: Results, record: bytes, id: str) -> RecordedGame:
 _TABLES: dict[str, Callable[[Table, BinaryIO, bool], None]] = {
     "csv": write_csv,
     "jsonl": write_jsonl,
-    "parquet": write_parquet,
 }
 #: Formats of game records with their game.
 _RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go", "csa": "shogi", "kif": "shogi"}
@@ -250,8 +205,6 @@ def export_results(
             f"{format} is for games of {game}, and {results.path} is of {results.game}; "
             f"did you mean --format {fitting}?"
         )
-    if output is None and format == "parquet":
-        raise UsageError("parquet is not for a terminal or a pipe; give --output FILE")
     check_output(output, results.path)
     with open_output(output) as stream:
         if format in _POSITIONS:

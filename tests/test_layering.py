@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2681,
     "commands": 2493,
-    "competitions": 17648,
+    "competitions": 17632,
     "control": 4060,
     "datasets": 2174,
     "demo": 1388,

@@ -276,7 +276,7 @@ def test_several_matchups_have_their_own_stages() -> None:
             [STC, call("Stage", "LTC", number_of_games=2, only_if="STC won")],
             "stages.1.only_if: no stage before 'LTC' has name and outcome of 'STC won'",
         ),
-        ([STC, call("Stage", "LTC")], "stages.1: nothing ends the games of 0-LTC"),
+        ([STC, call("Stage", "LTC")], "stages.1: nothing ends the stage 'LTC'"),
         (
             [call("Stage", "STC", sprt=call("SPRT", 2, 0))],
             "stages.0.sprt.elo1: elo1 = 0 is not above elo0 = 2",
@@ -287,7 +287,7 @@ def test_several_matchups_have_their_own_stages() -> None:
         ),
         (
             [call("Stage", "STC", stop_at=call("Precision", 3), alternating=False)],
-            "stages.0: nothing ends the games of 0-STC",
+            "stages.0: these games show no Elo",
         ),
     ],
 )
@@ -295,6 +295,13 @@ def test_stages_that_cannot_be_played_are_refused(stages: list[Any], message: st
     with pytest.raises(Refused) as caught:
         chess(stages)
     assert str(caught.value).startswith(message)
+
+
+def test_fault_of_a_stage_is_reported_once_for_all_matchups() -> None:
+    matchups = [call("Matchup", "a", "x"), call("Matchup", "b", "x")]
+    with pytest.raises(Refused) as caught:
+        chess([call("Stage", "STC")], matchups=matchups)
+    assert str(caught.value).count("nothing ends the stage") == 1
 
 
 # a race
@@ -379,7 +386,7 @@ RACE_OF_TWO = "race: the matchups of a race are of two or more candidates"
         ),
         ({"matchups": [call("Matchup", "a", "x"), call("Matchup", "x", "x")]}, RACE_OF_TWO),
         ({"sprt": None}, "race: nothing follows the race"),
-        ({"alternating": False}, "race: nothing ends the games of 0-race"),
+        ({"alternating": False}, "race: these games show no Elo"),
         (
             {"stages": [call("Stage", "race", number_of_games=2)]},
             "stages.0.name: the name 'race' has no letter, or is the name of another stage",

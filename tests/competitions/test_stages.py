@@ -12,6 +12,7 @@ import pytest
 from ringmaster.competitions.competition import Competition
 from ringmaster.model.jobs import GameJob
 from ringmaster.reporting.tables import render_report
+from ringmaster.stats import stopping
 from tests.competitions.settings_of import Refused, again, call, codes, drawn, make, uci, won
 
 STC = call("Stage", "STC", sprt=call("SPRT", 0, 100), time_control="1+0.01")
@@ -302,6 +303,58 @@ def test_fault_of_a_stage_is_reported_once_for_all_matchups() -> None:
     with pytest.raises(Refused) as caught:
         chess([call("Stage", "STC")], matchups=matchups)
     assert str(caught.value).count("nothing ends the stage") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_playoff_never_stands_still_whatever_is_edited_between_runs(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "FEWEST", 3)
+    rng = random.Random(seed)
+
+    def edited() -> Any:
+        short = {"sprt": call("SPRT", -150, rng.choice([100, 150]))}
+        stages = [
+            call("Stage", "short", number_of_games=rng.choice([10, 20, None]), **short),
+            call("Stage", "long", number_of_games=rng.choice([0, 4, 9]), only_if="short passed"),
+            call("Stage", "width", stop_at=call("Precision", 150), number_of_games=9),
+        ]
+        games = rng.choice([8, 13, 20])
+        return race(
+            race=rng.choice([None, call("Race", error=0.4, number_of_games=games)]),
+            stages=stages[: rng.randint(1, 3)],
+            withdrawn=[code for code in "abcd" if rng.random() < 0.1],
+            sprt=None,
+        )
+
+    playoff, in_progress, ids = edited(), dict[str, GameJob](), set[str]()
+
+    def record(job: GameJob) -> None:
+        result = rng.choice([drawn(job), won(job, "x"), won(job, codes(job)[0])])
+        playoff.record_result(job.ticket, result)
+
+    for _ in range(4):
+        for _ in range(rng.randint(0, 40)):
+            job = playoff.next_job()
+            if job is not None:
+                assert job.id not in ids
+                ids.add(job.id)
+                in_progress[job.id] = job
+            resumed = [id for id, job in in_progress.items() if job.series in playoff.matchups]
+            if resumed and rng.random() < 0.8:
+                record(in_progress.pop(rng.choice(resumed)))
+        playoff = again(playoff, edited())
+        wanted = [id for id, job in in_progress.items() if playoff.resume(job.ticket)]
+        for id in rng.sample(wanted, len(wanted) // 2):
+            record(in_progress.pop(id))
+    for id in [id for id in wanted if id in in_progress]:
+        record(in_progress.pop(id))
+    while (job := playoff.next_job()) is not None:
+        record(job)
+    assert playoff.finished()
+    progress = playoff.summary().progress
+    assert progress.completed == progress.total
 
 
 # a race

@@ -427,11 +427,11 @@ class LoadedCompetition:
         """Return the place of an option: of the player, of all players, or of a matchup."""
         values = self.control_file.values
         own = values["players"][player[1]].values["options"] if player[0] == "players" else None
-        matchups = enumerate(values.get("matchups", ()))
+        lists = {name: enumerate(values.get(name, ())) for name in ("matchups", "stages")}
         places: dict[SettingPath, Any] = {
             (*player, "options"): own,
             ("options",): values["options"],
-            **{("matchups", i, "options"): m.get("options") for i, m in matchups},
+            **{(n, i, "options"): m.get("options") for n, items in lists.items() for i, m in items},
         }
         place = next((p for p, options in places.items() if name in (options or ())), None)
         return (*(place or (*player, "options")), name)

@@ -32,6 +32,7 @@ NEEDS = {
     "spsa_shogi.ctl": [],
     "spsa_toga2.ctl": ["toga2"],
     "sprt_chess.ctl": ["stockfish"],
+    "stages_chess.ctl": ["stockfish"],
     "swiss_chess.ctl": CHESS,
     "texel_chess.ctl": [],
     "texel_linear.ctl": [],

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2837,
     "commands": 2578,
-    "competitions": 17749,
+    "competitions": 17733,
     "control": 4083,
     "datasets": 2174,
     "demo": 1388,

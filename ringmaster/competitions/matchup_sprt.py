@@ -76,9 +76,6 @@ END_SETTINGS = (
 
 
 class _RaceType(CallOf):
-    def describe(self) -> str:
-        return f"True, False or {super().describe()}"
-
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, bool):
             return Race() if value else None
@@ -95,8 +92,8 @@ RACE_SETTING = optional(
         ),
         lambda values, context: Race(**values),
     ),
-    "The first players of all matchups are candidates against one base: the weakest are dropped, "
-    "and the winner plays the ``stages`` or the ``sprt`` with new games.",
+    "The first players of all matchups are candidates against one base (True, or ``Race(…)``): "
+    "the weakest are dropped, and the winner plays the ``stages`` or the ``sprt`` with new games.",
 )
 
 
@@ -109,10 +106,7 @@ def end_of(values: Mapping[str, Any]) -> Sprt | Precision | None:
 
 
 class LikelihoodRatio(msgspec.Struct, frozen=True):
-    """The log-likelihood ratio of result counts, worst to best.
-
-    llr  of a Precision, half the width in Elo of the interval; of a Race, 0
-    """
+    """The log-likelihood ratio of result counts, worst to best; of a Precision, the error."""
 
     llr: float
     counts: list[int]
@@ -152,10 +146,7 @@ class Trial(msgspec.Struct):
         )
 
     def judge(self, counts: list[int]) -> bool:
-        """Update the test with results, worst to best.  Return whether they decide it.
-
-        Other matchups decide a race: `Matchup.judge`.
-        """
+        """Update the test, no race, with results, worst to best.  Return whether they decide it."""
         if isinstance(self.test, Race):
             return False
         self.latest = LikelihoodRatio(self.llr(counts), list(counts))
@@ -174,7 +165,7 @@ class Trial(msgspec.Struct):
             return self.latest.llr
         return 0.0 if isinstance(self.test, Race) else self.test.measure(counts)
 
-    def stop(self, counts: list[int]) -> str:
+    def stop(self, counts: list[int], finished: bool) -> str:
         """Return the state of a precision or a race in words, "" for none."""
         test, decision = self.test, self.decision
         wanted = f"± {test.elo:g} Elo (95 %)" if isinstance(test, Precision) else ""
@@ -186,8 +177,8 @@ class Trial(msgspec.Struct):
         error = self.llr(counts)
         if error >= UNKNOWN:
             return f"until {wanted}"
-        more = test.remaining(_games(counts), error)
-        return f"± {error:.1f} of {wanted}, about {counted(_round(more), 'game')} more"
+        more = f", about {counted(_round(test.remaining(_games(counts), error)), 'game')} more"
+        return f"± {error:.1f} of {wanted}{'' if finished else more}"
 
 
 #: Decisions of a precision and of a race.

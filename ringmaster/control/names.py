@@ -68,7 +68,7 @@ _FOREIGN = {
 #: Arguments with common names: a warning is enough.
 _COMMON = frozenset({"name", "id", "description", "options", "cwd", "environ", "path", "file"})
 #: Calls that a control file has several times.
-_REPEATED = frozenset({"Player", "Matchup", "Parameter"})
+_REPEATED = frozenset({"Player", "Matchup", "Parameter", "Stage"})
 
 
 class NamesInFile:

@@ -12,6 +12,7 @@ import pytest
 from ringmaster.competitions.competition import Competition
 from ringmaster.model.jobs import GameJob
 from ringmaster.reporting.tables import render_report
+from ringmaster.stats import stopping
 from tests.competitions.settings_of import Refused, again, call, codes, drawn, make, uci, won
 
 STC = call("Stage", "STC", sprt=call("SPRT", 0, 100), time_control="1+0.01")
@@ -276,7 +277,7 @@ def test_several_matchups_have_their_own_stages() -> None:
             [STC, call("Stage", "LTC", number_of_games=2, only_if="STC won")],
             "stages.1.only_if: no stage before 'LTC' has name and outcome of 'STC won'",
         ),
-        ([STC, call("Stage", "LTC")], "stages.1: nothing ends the games of 0-LTC"),
+        ([STC, call("Stage", "LTC")], "stages.1: nothing ends the stage 'LTC'"),
         (
             [call("Stage", "STC", sprt=call("SPRT", 2, 0))],
             "stages.0.sprt.elo1: elo1 = 0 is not above elo0 = 2",
@@ -287,7 +288,7 @@ def test_several_matchups_have_their_own_stages() -> None:
         ),
         (
             [call("Stage", "STC", stop_at=call("Precision", 3), alternating=False)],
-            "stages.0: nothing ends the games of 0-STC",
+            "stages.0: these games show no Elo",
         ),
     ],
 )
@@ -295,6 +296,65 @@ def test_stages_that_cannot_be_played_are_refused(stages: list[Any], message: st
     with pytest.raises(Refused) as caught:
         chess(stages)
     assert str(caught.value).startswith(message)
+
+
+def test_fault_of_a_stage_is_reported_once_for_all_matchups() -> None:
+    matchups = [call("Matchup", "a", "x"), call("Matchup", "b", "x")]
+    with pytest.raises(Refused) as caught:
+        chess([call("Stage", "STC")], matchups=matchups)
+    assert str(caught.value).count("nothing ends the stage") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_playoff_never_stands_still_whatever_is_edited_between_runs(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "FEWEST", 3)
+    rng = random.Random(seed)
+
+    def edited() -> Any:
+        short = {"sprt": call("SPRT", -150, rng.choice([100, 150]))}
+        stages = [
+            call("Stage", "short", number_of_games=rng.choice([10, 20, None]), **short),
+            call("Stage", "long", number_of_games=rng.choice([0, 4, 9]), only_if="short passed"),
+            call("Stage", "width", stop_at=call("Precision", 150), number_of_games=9),
+        ]
+        games = rng.choice([8, 13, 20])
+        return race(
+            race=rng.choice([None, call("Race", error=0.4, number_of_games=games)]),
+            stages=stages[: rng.randint(1, 3)],
+            withdrawn=[code for code in "abcd" if rng.random() < 0.1],
+            sprt=None,
+        )
+
+    playoff, in_progress, ids = edited(), dict[str, GameJob](), set[str]()
+
+    def record(job: GameJob) -> None:
+        result = rng.choice([drawn(job), won(job, "x"), won(job, codes(job)[0])])
+        playoff.record_result(job.ticket, result)
+
+    for _ in range(4):
+        for _ in range(rng.randint(0, 40)):
+            job = playoff.next_job()
+            if job is not None:
+                assert job.id not in ids
+                ids.add(job.id)
+                in_progress[job.id] = job
+            resumed = [id for id, job in in_progress.items() if job.series in playoff.matchups]
+            if resumed and rng.random() < 0.8:
+                record(in_progress.pop(rng.choice(resumed)))
+        playoff = again(playoff, edited())
+        wanted = [id for id, job in in_progress.items() if playoff.resume(job.ticket)]
+        for id in rng.sample(wanted, len(wanted) // 2):
+            record(in_progress.pop(id))
+    for id in [id for id in wanted if id in in_progress]:
+        record(in_progress.pop(id))
+    while (job := playoff.next_job()) is not None:
+        record(job)
+    assert playoff.finished()
+    progress = playoff.summary().progress
+    assert progress.completed == progress.total
 
 
 # a race
@@ -379,7 +439,7 @@ RACE_OF_TWO = "race: the matchups of a race are of two or more candidates"
         ),
         ({"matchups": [call("Matchup", "a", "x"), call("Matchup", "x", "x")]}, RACE_OF_TWO),
         ({"sprt": None}, "race: nothing follows the race"),
-        ({"alternating": False}, "race: nothing ends the games of 0-race"),
+        ({"alternating": False}, "race: these games show no Elo"),
         (
             {"stages": [call("Stage", "race", number_of_games=2)]},
             "stages.0.name: the name 'race' has no letter, or is the name of another stage",

@@ -146,7 +146,9 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         """The reason of a delay, or the state of a precision or race; else ""."""
         if self.after is None or not self.delay:
             trial = self.present_trial()
-            return "" if trial is None else trial.stop(self.tally.counts_for(trial))
+            return (
+                "" if trial is None else trial.stop(self.tally.counts_for(trial), self.complete())
+            )
         cause = self.after[0] if self.delay == "skipped" else self.earlier[-1]
         return f"{cause.stage} {cause.state}"
 
@@ -184,10 +186,8 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return trial.accept(counts, "won" if winner is self else "behind", winner.codes[0])
 
     def wants(self, number: int) -> bool:
-        return self._within(number) and self.delay != "skipped"
-
-    def _within(self, number: int) -> bool:
-        return not self.closed and (self.limit is None or number < self.limit)
+        within = self.limit is None or number < self.limit
+        return within and not self.closed and self.delay != "skipped"
 
     def new_trial(self) -> Trial | None:
         """Return the test before any result."""
@@ -207,20 +207,17 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
 
     def wants_more(self) -> bool:
         """Return whether to issue a new game; after the test's decision to complete a pair."""
-        return not self.delay and self._has_more()
-
-    def _has_more(self) -> bool:
         number = self.tally.next
-        if not self._within(number):
+        if self.delay or not self.wants(number):
             return False
         trial = self.present_trial()
         half = self.alternating and number % 2 == 1
         return trial is None or trial.decision is None or half
 
     def _plays(self) -> bool:
-        """Return whether games or the end of the race are missing, if the stage has begun."""
+        """Return whether games, or the end of the race, are missing."""
         in_race = bool(self.race) and not self.closed and not self.accepted
-        return in_race or self._has_more() or any(map(self._within, self.open))
+        return in_race or self.wants_more() or any(map(self.wants, self.open))
 
     def complete(self) -> bool:
         return self.delay == "skipped" or not (self.delay or self._plays())
@@ -256,7 +253,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
     def changed_test(self) -> str:
         """Return a warning about a test with changed settings, else ""."""
         before, trial = self.tally.trial, self.present_trial()
-        if before is None or trial is None or before.same(trial):
+        if not self.tally.known or before is None or trial is None or before.same(trial):
             return ""
         was, now = (
             "undecided"

@@ -187,14 +187,13 @@ class Playoff(Tournament):
             earlier=tuple(chain),
             after=(chain[stage.after], stage.outcome) if chain else None,
         )
-        is_endless_stage = bool(stage.name) and number_of_games is None and test is None
-        if is_endless_stage or (isinstance(test, Precision | Race) and not matchup.even):
-            raise SettingError(
-                stage.place or place,
-                f"nothing ends the games of {id}",
-                "number_of_games or an sprt; a precision and a race need alternating colours, and "
-                "no handicap",
-            )
+        problem = remedy = ""
+        if stage.name and number_of_games is None and test is None:
+            problem, remedy = f"nothing ends the stage {stage.name!r}", "number_of_games or an sprt"
+        elif isinstance(test, Precision | Race) and not matchup.even:
+            problem, remedy = "these games show no Elo", "alternating colours without a handicap"
+        if problem:
+            raise SettingError(stage.place or place, problem, remedy)
         self._add(matchup)
         chain.append(matchup)
 

@@ -22,21 +22,18 @@ class Stage(msgspec.Struct, frozen=True):
     """A stage of every matchup.
 
     name       "" where a matchup has no stages
+    slug       the name as a part of a file name
     place      in the settings
     arguments  settings in the place of the matchup's
     after      number of the stage whose outcome it needs; meaningless for the first one
     """
 
     name: str = ""
+    slug: str = ""
     place: SettingPath = ()
     arguments: Mapping[str, Any] = {}
     after: int = 0
     outcome: str = "ended"
-
-    @property
-    def slug(self) -> str:
-        """The name as a part of a file name."""
-        return re.sub(r"[^\w.]+", "-", self.name).strip("-.")
 
 
 def stages_of(values: Mapping[str, Any]) -> list[Stage]:
@@ -49,9 +46,9 @@ def stages_of(values: Mapping[str, Any]) -> list[Stage]:
     if race is not None:
         _check_race(values)
         limits = {"sprt": None, "stop_at": None, "number_of_games": race.number_of_games}
-        stages.append(Stage("race", ("race",), limits))
+        stages.append(Stage("race", "race", ("race",), limits))
         if not values["stages"]:
-            stages.append(Stage("final", after=0, outcome="passed"))
+            stages.append(Stage("final", "final", after=0, outcome="passed"))
     for number, definition in enumerate(values["stages"]):
         name, place = definition["name"], ("stages", number)
         names = [stage.name for stage in stages]
@@ -64,14 +61,14 @@ def stages_of(values: Mapping[str, Any]) -> list[Stage]:
                     f"no stage before {name!r} has name and outcome of {definition['only_if']!r}",
                     " or ".join(f"'{n} passed'" for n in names) or "no condition: it is the first",
                 )
-        stage = Stage(name, place, definition, [*names, name].index(after), outcome)
-        if stage.slug in ("", *(other.slug for other in stages)):
+        slug = re.sub(r"[^\w.]+", "-", name).strip("-.")
+        if slug in ("", *(stage.slug for stage in stages)):
             raise SettingError(
                 (*place, "name"),
                 f"the name {name!r} has no letter, or is the name of another stage",
                 "a name of its own for each stage",
             )
-        stages.append(stage)
+        stages.append(Stage(name, slug, place, definition, [*names, name].index(after), outcome))
     return stages or [Stage()]
 
 
@@ -117,7 +114,7 @@ def _chain_verdict(chain: Sequence[Matchup]) -> str:
     sentence = last.match_result().sentence()
     states = {m.state for m in chain}
     if states == {"passed"} and len(chain) > 1:
-        return f"passed all {len(chain)} stages: {sentence}"
+        return f"passed {'both' if len(chain) == 2 else f'all {len(chain)}'} stages: {sentence}"
     if last.state != "passed" and not states & {"waiting", "playing"}:
         return f"{'failed' if last.state == 'failed' else 'undecided'} at {last.stage}: {sentence}"
     past = [f"{m.stage} {m.state}, " for m in begun[:-1]]

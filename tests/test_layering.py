@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2796,
+    "": 2791,
     "commands": 2651,
     "competitions": 17254,
     "control": 4060,
@@ -75,7 +75,7 @@ BUDGET = {
     "play": 3740,
     "positions": 434,
     "reporting": 2588,
-    "results": 1431,
+    "results": 1429,
     "scaffold": 2680,
     "server": 598,
     "stats": 911,

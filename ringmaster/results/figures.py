@@ -29,8 +29,6 @@ DECIDED: Final = 200
 #: Least number of pieces beside kings and pawns in each phase of chess: the bounds of lichess.org
 #: (scalachess, Divider).
 PHASES: Final = {"opening": 11, "middlegame": 7, "endgame": 0}
-#: Openings with the highest and with the lowest scores.
-_OPENINGS = 3
 
 
 #: The values are lists, of all moves or of all games of a player.
@@ -113,6 +111,6 @@ def _openings(groups: Sequence[ChartGroup]) -> Iterator[Table]:
     for chart in (group.charts[-1] for group in groups if group.key == "openings"):
         assert isinstance(chart, Comparison)
         rows = [(row.name, row.text) for row in chart.rows]
-        del rows[_OPENINGS:-_OPENINGS]
+        del rows[3:-3]
         title = f"{chart.title} by opening, the extremes of {FEWEST_GAMES} games or more"
         yield Table(("opening", "score"), tuple(rows), title, align=(LEFT, RIGHT))

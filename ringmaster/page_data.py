@@ -83,12 +83,8 @@ def make_page(
 def write_page(
     loaded: LoadedCompetition, store: Store | None, target: Path, summary: Summary | None = None
 ) -> tuple[Table, ...]:
-    """Write the page of a restored competition to a file, with its figures; return these.
-
-    summary  the present one, if it is known
-
-    Raises StoreError.
-    """
+    """Write the page of a restored competition to a file, with its figures, which are returned;
+    `summary` is the present one, if it is known.  Raises StoreError."""
     page = make_page(loaded, store, summary)
     tables = figures(loaded, store, page.groups)
     report = Report((*page.report.blocks, *tables))

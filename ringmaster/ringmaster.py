@@ -342,7 +342,6 @@ class Ringmaster:
         one = (progress.completed if progress.total is None else progress.total) == 1
         label = progress.label.removesuffix("s") if one else progress.label
         ending = f"{reason} ({progress.completed}{total} {label}{more}): {summary.verdict}"
-        # whatever cannot be written below
         self._run_log.look_for_doubt(summary)
         self._run_log.events.start("end", ending)
         unwritable: StoreUnwritable | None = None

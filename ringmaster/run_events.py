@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from ringmaster.competitions.common_settings import PLACEHOLDER
@@ -11,7 +12,7 @@ from ringmaster.errors import EngineNotStarted
 
 
 class EventCommand:
-    """The command of one run.  Only `finish` waits for it; no method raises.
+    """The command of one run, for one event after another.  Only `finish` waits; no method raises.
 
     words   with placeholders, () for no command
     values  of the placeholders that all events share
@@ -27,43 +28,50 @@ class EventCommand:
         self.words = words
         self._values = values
         self._warn = warn
-        #: Running commands with their standard error and their ends (monotonic clock).
-        self._running: dict[EngineProcess, tuple[ErrorOutput, float]] = {}
+        self._queue: deque[list[str]] = deque()
+        #: The running command with its standard error, and its end (monotonic clock).
+        self._running: tuple[EngineProcess, ErrorOutput] | None = None
+        self._end = 0.0
         self._has_failed = False
 
     def start(self, event: str, verdict: str) -> None:
-        """Run the command for an event."""
+        """Run the command for an event, after those of earlier events."""
         values = {**self._values, "event": event, "verdict": verdict}
-        # no shell sees the words: a verdict cannot become a command
-        words = [PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in self.words]
-        try:
-            process = EngineProcess(words) if words else None
-        except EngineNotStarted as error:
-            self._fail(str(error))
-            return
-        if process is not None:
-            process.close_stdin()
-            errors = ErrorOutput(process.stderr_fd, lambda lines: None)
-            self._running[process] = errors, time.monotonic() + self.limit
+        if self.words:
+            # no shell sees the words: a verdict cannot become a command
+            self._queue.append([PLACEHOLDER.sub(lambda m: values[m[1]], w) for w in self.words])
+            self.look()
 
     def look(self) -> None:
-        """End commands that have ended by themselves, or that exceed the limit."""
-        for process, (errors, end) in list(self._running.items()):
+        """End a command that has ended by itself or exceeds the limit, and start the next one."""
+        if self._running is not None:
+            process, errors = self._running
             # a command with a full pipe cannot exit
             read_available(process.stdout_fd)
             words = errors.last_words().splitlines()[-1:]
             has_exited, status = process.has_exited(), process.exit_status()
-            if has_exited or time.monotonic() >= end:
-                del self._running[process]
-                process.end(patience=0.0)
-                if status != "status 0":
-                    how = f"ended with {status}" if has_exited else "did not end in time"
-                    self._fail(": ".join([f"the command {how}", *words]))
+            if not has_exited and time.monotonic() < self._end:
+                return
+            self._running = None
+            process.end(patience=0.0)
+            if status != "status 0":
+                how = f"ended with {status}" if has_exited else "did not end in time"
+                self._fail(": ".join([f"the command {how}", *words]))
+        while self._queue and self._running is None:
+            try:
+                process = EngineProcess(self._queue.popleft())
+            except EngineNotStarted as error:
+                self._fail(str(error))
+            else:
+                process.close_stdin()
+                self._running = process, ErrorOutput(process.stderr_fd, lambda lines: None)
+                self._end = time.monotonic() + self.limit
 
     def finish(self) -> None:
         """Wait until all commands have ended, up to the limit."""
-        self.look()
-        while self._running:
+        end = time.monotonic() + self.limit
+        while self._running is not None:
+            self._end = min(self._end, end)
             time.sleep(0.02)
             self.look()
 

@@ -52,9 +52,9 @@ class RunLog:
 
     def begin_events(self) -> None:
         """Run the command of `on_event` for the start of the run."""
-        values, file = self._loaded.control_file.values, self._loaded.paths.control.absolute()
-        names = {"name": self._loaded.code, "file": str(file)}
-        self.events = EventCommand(values["on_event"] or (), names, self.warn)
+        names = {"name": self._loaded.code, "file": str(self._loaded.paths.control.absolute())}
+        words = self._loaded.control_file.values["on_event"] or ()
+        self.events = EventCommand(words, names, self.warn)
         summary = self._loaded.competition.summary(live=True)
         self._is_doubtful = bool(summary.doubts)
         self.events.start("start", summary.verdict)

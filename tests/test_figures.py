@@ -80,7 +80,7 @@ def test_only_the_last_games_are_read_and_damaged_records_are_no_fault(
     damaged = ["", "1. e4 {+", game(tags='[SetUp "1"]\n[FEN "x"]\n')]
     control = played(tmp_path, [game(), game(), *damaged])
     table = tables(control)["searches"]
-    assert table.title == "searches and phases (records of the last 2 games)"
+    assert table.title == "searches (records of the last 2 games)"
     assert rows(table)["a"]["opening"] == "100.0% of 1"
 
 
@@ -107,4 +107,4 @@ def test_report_and_page_have_the_figures(tmp_path: Path) -> None:
     assert run(["report", str(control)]) == 0
     for suffix in (".report", ".html"):
         text = control.with_suffix(suffix).read_text(encoding="utf-8")
-        assert "searches and phases (records of the last 1 game)" in text
+        assert "searches (records of the last 1 game)" in text

@@ -58,8 +58,8 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2837,
-    "commands": 2578,
+    "": 2840,
+    "commands": 2572,
     "competitions": 17733,
     "control": 4083,
     "datasets": 2174,
@@ -75,7 +75,7 @@ BUDGET = {
     "play": 3740,
     "positions": 434,
     "reporting": 2588,
-    "results": 1438,
+    "results": 1429,
     "scaffold": 2645,
     "server": 598,
     "sources": 467,

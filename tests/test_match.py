@@ -78,6 +78,9 @@ def test_third_engine_makes_a_gauntlet_and_names_are_unique(
     assert values["opponents"] == ("old", "new-2", "other")
     loaded = printed("new/engine old/engine x/engine --nodes 5 --games 4", capsys, folder)
     assert list(loaded.control_file.values["players"]) == ["new", "old", "x"]
+    # a program on PATH has no folder to be called by
+    loaded = printed("new/sh sh --nodes 5 --games 4", capsys, folder)
+    assert list(loaded.control_file.values["players"]) == ["sh", "sh-2"]
 
 
 @pytest.mark.parametrize(
@@ -92,6 +95,8 @@ def test_games_have_usual_limits(
     # the opening file of the folder
     openings = loaded.control_file.values["openings"]
     assert (openings is not None) == (game == "chess")
+    loaded = printed(f"a b --game {game} --games 2 --book my.book", capsys, folder)
+    assert loaded.control_file.values["openings"].path == str(folder / "my.book")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +148,7 @@ def test_same_line_resumes_and_another_line_is_refused(
     assert (folder / "match.ctl").read_text() == f"# my match\n{text}"
     assert run([*line, "--games", "2", "-o", "other.ctl"]) == 0
     assert games("other.ctl") == 2
-    (folder / "match.ctl").write_text("x = (\n")
+    (folder / "match.ctl").write_text("x = (\n", encoding="utf-8")
     assert run(line) == REPORTED
     assert "match.ctl:1:5: error" in capsys.readouterr().err
 

@@ -26,10 +26,7 @@ _CLOCKS = {"chess": {"time_control": "10+0.1"}, "shogi": {"time_control": "0+1by
 
 
 def match(arguments: argparse.Namespace) -> int:
-    """Write the control file of a match and run it, or run the file that the same line wrote.
-
-    Raises UsageError.
-    """
+    """Write the control file of a match and run it, or run that of the same line."""
     path = Path(arguments.output or "match.ctl")
     text = _control_file(arguments, path)
     if arguments.print:
@@ -79,8 +76,7 @@ def _control_file(arguments: argparse.Namespace, path: Path) -> str:
         draft.settings["matchups"] = [Call("Matchup", tuple(codes), alternating)]
     else:
         draft.settings |= {"challengers": codes[:1], "opponents": codes[1:]}
-    if game != "go":
-        # the report computes the speed from it
+    if game != "go":  # the report computes the speed from it
         draft.settings["record_info"] = ["nodes"]
     book = arguments.book and places.file(arguments.book)
     heading = comment(
@@ -91,21 +87,19 @@ def _control_file(arguments: argparse.Namespace, path: Path) -> str:
 
 
 def _short_names(programs: Sequence[str]) -> list[str]:
-    """Return the names of programs; of programs with one name, those of their nearest folders
-    with different names."""
+    """Return programs' names; for equal ones, those of their nearest folders that differ."""
     places = [Path(program).parts[::-1] for program in programs]
     names = []
     for place in places:
         alike = {other for other in places if other[0] == place[0]}
         columns = enumerate(zip(*alike, strict=False))
-        names.append(place[next(i for i, names in columns if len({*names}) == len(alike))])
+        names.append(place[next((i for i, each in columns if len({*each}) == len(alike)), 0)])
     return names
 
 
 def _check_same(path: Path, text: str) -> None:
-    """Raise UsageError if a control file differs from `text` in more than comments and the number
-    of games at a time."""
-    with suppress(SyntaxError, UnicodeDecodeError):  # `run` shows the place of a fault
+    """Raise UsageError if a control file differs from `text` beside comments and `parallel`."""
+    with suppress(OSError, SyntaxError, ValueError):  # `run` shows the place of a fault
         sources = path.read_text(encoding="utf-8"), text
         lines = [[ast.unparse(node) for node in ast.parse(source).body] for source in sources]
         there, here = ({line.partition(" ")[0]: line for line in each} for each in lines)

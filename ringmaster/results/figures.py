@@ -9,6 +9,7 @@ from contextlib import suppress
 from statistics import fmean
 from typing import Any, Final
 
+from ringmaster.competitions.tournaments.game_charts import FEWEST_GAMES
 from ringmaster.competitions.tournaments.tournament import Tournament
 from ringmaster.errors import counted
 from ringmaster.games.game import beginning
@@ -28,8 +29,6 @@ DECIDED: Final = 200
 #: Least number of pieces beside kings and pawns in each phase of chess: the bounds of lichess.org
 #: (scalachess, Divider).
 PHASES: Final = {"opening": 11, "middlegame": 7, "endgame": 0}
-#: Openings with the highest and with the lowest scores.
-_OPENINGS = 3
 
 
 #: The values are lists, of all moves or of all games of a player.
@@ -49,12 +48,8 @@ _COLUMNS = (
 def figures(
     loaded: LoadedCompetition, store: Store | None, groups: Sequence[ChartGroup] | None = None
 ) -> tuple[Table, ...]:
-    """Return the tables of a restored tournament, none for other competitions.
-
-    groups  its charts, if they are known
-
-    Raises StoreError.
-    """
+    """Return the tables of a restored tournament, none for other competitions; `groups` are its
+    charts, if they are known.  Raises StoreError."""
     if store is None or not isinstance(loaded.competition, Tournament):
         return ()
     groups = loaded.charts(store) if groups is None else groups
@@ -64,7 +59,8 @@ def figures(
 def _searches(loaded: LoadedCompetition, store: Store) -> Iterator[Table]:
     name, reader = loaded.control_file.values["game"], GameReader(loaded)
     newest = (reader.game(each) for each in store.games(max(0, sum(store.counts()) - MOST_GAMES)))
-    players: dict[str, dict[str, Any]] = {}
+    codes = dict.fromkeys(c for tally in loaded.competition.tallies.values() for c in tally.players)
+    players: dict[str, dict[str, Any]] = {code: {"player": code} for code in codes}
     games = 0
     for game, record in Records(loaded.paths, name, store, TAIL).each(newest):
         if game.is_void:
@@ -78,38 +74,33 @@ def _searches(loaded: LoadedCompetition, store: Store) -> Iterator[Table]:
                     sides[(index + board.first) % 2].setdefault(key, []).append(value)
         if name == "chess" and board.moves and (game.winner or game.is_draw):
             with suppress(ValueError):  # a start position that somebody has edited
-                phase = _phase(board, _decision(board))
+                phase = _phase(board)
                 for side, code in zip(sides, game.players, strict=True):
                     points = 0.5 if game.is_draw else float(game.winner == code)
                     side.setdefault(phase, []).append(points)
     for side in players.values():
         if "nodes" in side and any(side.get("ms", ())):
             side["nps"] = 1000 * fmean(side["nodes"]) / fmean(side["ms"])
-    if players:
+    if games:
         notes = (
             "Score by the phase that decided a game: both engines gave the winner "
             f"{DECIDED / 100:g} pawns or more to its end.  Opening: more than 10 pieces beside "
             "kings and pawns; endgame: at most 6.",
         )
-        title = f"searches and phases (records of the last {counted(games, 'game')})"
+        title = f"searches (records of the last {counted(games, 'game')})"
         rows = tuple(players.values())
         yield Listing(_COLUMNS, rows).table(title, notes if name == "chess" else ())
 
 
-def _decision(board: BoardGame) -> int | None:
-    """Return the number of moves after which a game was won, None without a winner or scores."""
+def _phase(board: BoardGame) -> str:
+    """Return the phase of chess in which a game was decided."""
     sign = -1 if board.winner else 1
     known = [(count, sign * s) for count, s in enumerate(board.scores, 1) if s is not None]
-    if board.winner is None or not known:
-        return None
-    return max((count for count, score in known if score < DECIDED), default=0)
-
-
-def _phase(board: BoardGame, moves: int | None) -> str:
-    """Return the phase of chess after a number of moves, None for the end."""
+    moves = max((count for count, score in known if score < DECIDED), default=0)
+    words = board.moves.split()
     position = beginning("chess", variant=board.variant)(board.start or None)
     with suppress(ValueError):  # the illegal move that ended the game
-        for word in board.moves.split()[:moves]:
+        for word in words if board.winner is None or not known else words[:moves]:
             position.play(move_of(position, word))
     pieces = re.sub("[^nbrqNBRQ]", "", re.split(r"[ \[]", position.position())[0])
     return next(name for name, least in PHASES.items() if len(pieces) >= least)
@@ -120,6 +111,6 @@ def _openings(groups: Sequence[ChartGroup]) -> Iterator[Table]:
     for chart in (group.charts[-1] for group in groups if group.key == "openings"):
         assert isinstance(chart, Comparison)
         rows = [(row.name, row.text) for row in chart.rows]
-        del rows[_OPENINGS:-_OPENINGS]
-        title = f"{chart.title} by opening, the extremes of {chart.note}"
+        del rows[3:-3]
+        title = f"{chart.title} by opening, the extremes of {FEWEST_GAMES} games or more"
         yield Table(("opening", "score"), tuple(rows), title, align=(LEFT, RIGHT))

@@ -114,12 +114,12 @@ def control_file(
     openings  the name of an opening file, or None
     others    parts behind the settings
     """
+    if openings is not None:
+        book = Call("Openings", (openings,), {"order": "random"})
+        draft.settings = {"openings": book, **draft.settings}
     if draft.game == "go":
         draft.settings = {"board_size": 9, "komi": 7.5, **draft.settings}
     else:
-        if openings is not None:
-            book = Call("Openings", (openings,), {"order": "random"})
-            draft.settings = {"openings": book, **draft.settings}
         draft.settings["failures"] = "loss"
     competition = competition_class(draft.type_name)
     helps = {s.name: s.help.replace("``", "") for s in competition.table} if competition else {}

@@ -552,7 +552,7 @@ def test_engine_that_loads_for_longer_than_its_player_allows_is_not_waited_for()
         pytest.raises(EngineTimeout, match=r"no answer to 'isready' in 0\.3 s"),
     ):
         engine.start_game(SHOGI, Opening(), 0)
-    with launched("--ready-after", "0.2", ready_timeout=20) as (engine, _):
+    with launched("--ready-after", "0.2", ready_timeout=LONG) as (engine, _):
         engine.start_game(SHOGI, Opening(), 0)
 
 

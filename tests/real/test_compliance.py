@@ -62,13 +62,18 @@ def test_limit_that_toga_ignores_fails_only_a_player_that_has_it() -> None:
     assert faults("chess", "uci", "toga2", depth=3) == []
 
 
-def first_tests(*command: str, **limits: Any) -> list[str]:
-    """Return faults seen before a first game, had it time for all searches."""
+def first_tests(*command: str, load: float | None = None, **limits: Any) -> list[str]:
+    """Return faults seen before a first game, had it time for all searches.
+
+    load  of the machine, which excuses lateness; by default the present one
+    """
     player = Player("x", (engine(command[0]), *command[1:]), protocol="uci", **limits)
     job = CheckJob("c", player, GameSettings("chess"), limits=True)
     patience = dataclasses.replace(FIRST_GAME, limits=60.0)
     make = make_engine(player, Surroundings({}))
-    result = run_check(EngineCheck(job, lambda: make, lambda _: make, patience=patience))
+    check = EngineCheck(job, lambda: make, lambda _: make, patience=patience)
+    check.load = check.load if load is None else load
+    result = run_check(check)
     assert result.problems == ()
     return [f.detail for f in result.findings if f.status in ("warn", "fail")]
 
@@ -82,7 +87,7 @@ def test_first_tests_find_that_ethereal_ignores_nodes() -> None:
 
 @pytest.mark.parametrize("command", [["toga2"], ["gnuchess", "--uci"]], ids=["toga2", "gnuchess"])
 def test_first_tests_find_engines_that_do_not_stop_at_their_nodes(command: list[str]) -> None:
-    (detail,) = first_tests(*command, nodes=1000)
+    (detail,) = first_tests(*command, load=0.0, nodes=1000)
     assert "it had to be stopped after" in detail
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 from rsshogi.record import Record
 from sgfmill import sgf
 
+from tests.processes import await_that
 from tests.program import ringmaster, shown, start
 from tests.requirements import engine
 
@@ -72,11 +71,7 @@ matchups = [Matchup("a", "b", number_of_games=6, alternating=True)]
 """)
     run = start(control, "-j", "1")
     folder = control.with_suffix(".games")
-    deadline = time.monotonic() + 120
-    while not (folder.exists() and any(folder.iterdir())):
-        assert time.monotonic() < deadline
-        assert psutil.pid_exists(run.pid)
-        time.sleep(0.05)
+    await_that(lambda: folder.exists() and any(folder.iterdir()), run)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     done = ringmaster(control)

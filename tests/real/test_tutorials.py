@@ -12,8 +12,8 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 from urllib.error import URLError
@@ -21,7 +21,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.processes import LONG
+from tests.processes import LONG, await_that
 from tests.program import REPOSITORY
 from tests.requirements import PLACES, engine
 
@@ -109,12 +109,14 @@ def answer(command: str, folder: Path, environ: dict[str, str]) -> str:
 
 def visit(address: str) -> None:
     """Load a page; its address is printed shortly before the server answers."""
-    for _ in range(200):
-        try:
-            return urlopen(address, timeout=LONG).close()
-        except URLError:
-            time.sleep(0.05)
-    pytest.fail(f"{address} does not answer")
+
+    def answers() -> bool:
+        with suppress(URLError):
+            urlopen(address, timeout=LONG).close()
+            return True
+        return False
+
+    await_that(answers)
 
 
 def plain(text: str) -> str:

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2840,
     "commands": 2572,
-    "competitions": 17733,
+    "competitions": 17735,
     "control": 4083,
     "datasets": 2174,
     "demo": 1388,

@@ -180,6 +180,17 @@ def test_nothing_is_left_to_play_when_one_of_two_players_fails_from_the_start() 
     assert 'withdrawn = ["b"]' in playoff.summary().waiting[-1]
 
 
+def test_run_after_a_kill_forgets_the_faults_that_were_stored_after_the_last_state() -> None:
+    playoff = chess(call("Matchup", "a", "b"))
+    job = playoff.next_job()
+    void_often(playoff, job, 5, "b")
+    assert playoff.next_job() is None
+    playoff.apply_edits([job.ticket])
+    playoff.watch.clear()
+    assert playoff.resume(job.ticket)
+    assert playoff.make_job(job.id, 5, job.ticket) is not None
+
+
 def test_standstill_is_nobodys_fault_and_suspends_nothing() -> None:
     playoff = chess(call("Matchup", "a", "b"))
     job = playoff.next_job()

@@ -318,6 +318,8 @@ class Tournament(Competition):
 
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         self._turns = None
+        # those of results that a killed run had stored after its last state
+        self._holds = Holds(self.watch)
         return []
 
     # results and state

@@ -4,25 +4,18 @@ file itself."""
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import ControlFileError, UsageError
 from ringmaster.export.parameters import (
     FORMATS,
     Tuned,
-    c_macro,
-    constants,
     parameter_list,
     render,
-    rust_constant,
     tuned_parameters,
 )
 from ringmaster.model.parameters import TunedParameter
@@ -34,7 +27,6 @@ from ringmaster.reporting.text import width
 from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.importers import import_material
 from tests.parameter_files.samples import entries
-from tests.processes import LONG
 from tests.program import SPSA, write_control_file
 from tests.recorded import CHESS, TUNE, recorded, won, write
 from tests.scaffold.loading import event_of
@@ -184,66 +176,6 @@ def test_long_call_is_written_with_a_line_an_argument(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 96
 
 
-# Constants of programs
-
-NAMES = ["LmrBase", "Null_Pruning", "int", "2fast", "a b", "a-b", "深さ", "x*/ y", "_X", "a__b"]
-
-
-def _tuned_names() -> list[Tuned]:
-    values: list[float | int] = [1, -2, 3, -0.5, 2.0, 10**11, 4, 5, 6, 7]
-    return [one(name, value) for name, value in zip(NAMES, values, strict=True)]
-
-
-def test_constants_of_c_have_names_that_c_allows() -> None:
-    assert constants(_tuned_names(), c_macro).splitlines() == [
-        "#define LMR_BASE 1  /* LmrBase */",
-        "#define NULL_PRUNING (-2)  /* Null_Pruning */",
-        "#define INT 3  /* int */",
-        "#define P_2FAST (-0.5)  /* 2fast */",
-        "#define A_B 2.0  /* a b */",
-        "#define A_B_2 100000000000  /* a-b */",
-        "#define PARAMETER 4  /* ?? */",
-        "#define X_Y 5  /* x?/ y */",
-        "#define X 6  /* _X */",
-        "#define A_B_3 7  /* a__b */",
-    ]
-
-
-def test_constants_of_rust_have_their_types() -> None:
-    assert constants(_tuned_names(), rust_constant).splitlines()[3:6] == [
-        "pub const P_2FAST: f64 = -0.5;  /* 2fast */",
-        "pub const A_B: f64 = 2.0;  /* a b */",
-        "pub const A_B_2: i64 = 100000000000;  /* a-b */",
-    ]
-
-
-@given(
-    names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True),
-    line=st.sampled_from([c_macro, rust_constant]),
-)
-def test_any_names_give_a_constant_each_on_a_line_of_its_own(
-    names: list[str], line: Callable[[str, int | float], str]
-) -> None:
-    lines = constants([one(name) for name in names], line).split("\n")
-    assert lines.pop() == ""
-    assert len(lines) == len(names)
-    words = [line.removeprefix("pub ").split()[1].rstrip(":") for line in lines]
-    assert all(word.isascii() and word.isidentifier() for word in words)
-    assert len(set(words)) == len(words)
-    assert all(line.isprintable() and line.isascii() and not line.endswith("\\") for line in lines)
-
-
-@pytest.mark.process
-@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
-def test_compiler_takes_the_constants(tmp_path: Path) -> None:
-    macros = constants(_tuned_names(), c_macro)
-    (tmp_path / "a.cpp").write_text(f"{macros}static_assert(LMR_BASE + INT == 4 && P_2FAST < 0);\n")
-    (tmp_path / "b.c").write_text(f"{macros}int x = LMR_BASE - NULL_PRUNING;\n")
-    for name in ("a.cpp", "b.c"):
-        command = ["g++" if name.endswith("p") else "gcc", "-Werror", "-fsyntax-only", name]
-        subprocess.run(command, cwd=tmp_path, check=True, timeout=LONG)
-
-
 # Values that are no plain numbers
 
 
@@ -261,13 +193,12 @@ def test_value_outside_its_transformed_bounds_is_refused() -> None:
     assert Tuned(parameter, 0.0, 4.0, 4.0, 3.0, 3.0).entry() is None
 
 
-def test_value_that_is_a_text_is_no_line_of_a_file_and_no_constant(tmp_path: Path) -> None:
+def test_value_that_is_a_text_is_no_line_of_a_file(tmp_path: Path) -> None:
     loaded = event_of(CONTROL, tmp_path)
     style = Tuned(TunedParameter("style", 0, 0, 2), 1, "wild", "calm", "calm", "mad")
     assert render("setoption", [style], loaded)[0] == "setoption name style value wild\n"
-    for format in ("fishtest", "c", "rust"):
-        with pytest.raises(Exception, match="style"):
-            render(format, [style], loaded)
+    with pytest.raises(UsageError, match="style"):
+        render("fishtest", [style], loaded)
 
 
 def test_other_parameters_than_options_are_left_out_with_a_note(tmp_path: Path) -> None:

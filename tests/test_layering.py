@@ -66,7 +66,7 @@ BUDGET = {
     "demo": 1388,
     "engines": 3600,
     "execution": 4074,
-    "export": 1036,
+    "export": 987,
     "forecast": 1047,
     "formats": 3484,
     "games": 2194,

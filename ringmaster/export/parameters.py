@@ -1,13 +1,11 @@
 """The tuned values of a competition, and the formats of `export-parameters`: a table, the control
-file's own list, commands for engines, constants of C and Rust, and the files of other tuners."""
+file's own list, commands for engines, and the files of other tuners."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -216,51 +214,6 @@ def _as_source(value: Any, loaded: LoadedCompetition, path: tuple[str | int, ...
     raise ValueError("there is no source")
 
 
-def constants(tuned: Sequence[Tuned], line: Callable[[str, int | float], str]) -> str:
-    """Return a line for each parameter, with the engine's name in a comment if it differs.
-
-    line  returns the definition of a constant of a programming language
-
-    Raises UsageError for a value that is not a number.
-    """
-    names: set[str] = set()
-    lines = []
-    for one in tuned:
-        value = one.engine_value
-        if not is_number(value):
-            raise UsageError(f"parameter {one.code!r}: {shown(value)} is not a number")
-        name = _constant_name(one.name, names)
-        names.add(name)
-        # "*" could begin or end a comment
-        comment = "" if name == one.name else f"  /* {re.sub('[^ -)+-~]', '?', one.name)} */"
-        lines.append(f"{line(name, value)}{comment}\n")
-    return "".join(lines)
-
-
-def _constant_name(name: str, used: Collection[str]) -> str:
-    """Return a new name in upper case, which is no reserved word of any language."""
-    # C++ reserves "__" and a "_" at the beginning
-    word = re.sub("[^A-Za-z0-9]+", "_", name).strip("_") or "parameter"
-    word = f"p_{word}" if word[0].isdigit() else word
-    # LmrBase and LMRBase both become LMR_BASE
-    word = re.sub("([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3_\2\4", word).upper()
-    numbered = (f"{word}_{number}" for number in count(2))
-    return next(each for each in chain([word], numbered) if each not in used)
-
-
-def c_macro(name: str, value: int | float) -> str:
-    """Return `#define NAME VALUE`."""
-    return f"#define {name} {value!r}" if value >= 0 else f"#define {name} ({value!r})"
-
-
-def rust_constant(name: str, value: int | float) -> str:
-    """Return `pub const NAME: i32 = VALUE;`."""
-    kind = "f64"
-    if isinstance(value, int):
-        kind = "i32" if -(2**31) <= value < 2**31 else "i64"
-    return f"pub const {name}: {kind} = {value!r};"
-
-
 Rendered = tuple[str, list[str]]
 
 
@@ -358,8 +311,6 @@ _OWN: dict[str, Callable[[Sequence[Tuned], LoadedCompetition], Rendered]] = {
     "table": _table,
     "control-file": lambda tuned, loaded: parameter_list(tuned, loaded),
     "setoption": _setoption,
-    "c": lambda tuned, loaded: (constants(tuned, c_macro), []),
-    "rust": lambda tuned, loaded: (constants(tuned, rust_constant), []),
 }
 #: All formats.
 FORMATS = (*_OWN, *FILE_FORMATS)

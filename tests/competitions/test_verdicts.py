@@ -87,7 +87,9 @@ def check(verdict: str) -> None:
     assert len(verdict.partition("; doubtful: ")[0]) <= 160
 
 
-def stages(competition: Any, result: Callable[[GameJob], GameResult], games: int) -> Iterator[str]:
+def stages(
+    competition: Any, result: Callable[[GameJob], GameResult], games: int = 150
+) -> Iterator[str]:
     """Play up to so many games, one at a time; yield the verdict before and after each."""
     yield competition.summary().verdict
     again: list[Any] = []

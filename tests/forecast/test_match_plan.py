@@ -153,6 +153,21 @@ def test_fixed_number_of_games_shows_differences_of_some_size(plan: Plan) -> Non
     assert data["shown_elo"] == pytest.approx(0.8, abs=0.01)
 
 
+def test_match_until_a_precision_is_planned_with_the_games_that_it_takes(plan: Plan) -> None:
+    match = only(plan(f"{PAIR}stop_at = Precision(10)\n"))
+    assert match["error"] == pytest.approx(10, abs=0.01)
+    assert match["number_of_games"] == pytest.approx(1812, rel=0.01)
+    capped = only(plan(f"{PAIR}stop_at = Precision(10)\nnumber_of_games = 500\n"))
+    assert capped["number_of_games"] == 500
+
+
+def test_stages_are_planned_one_by_one(plan: Plan) -> None:
+    stages = "stages = [Stage('short', sprt=SPRT(0, 10)), Stage('long', number_of_games=100)]\n"
+    short, long = plan(PAIR + stages)["plans"]
+    assert (short["matchups"], short["sprt"]["elo1"]) == (["a v b, short"], 10)
+    assert (long["matchups"], long["number_of_games"]) == (["a v b, long"], 100)
+
+
 def test_hours_come_from_the_games_at_a_time_and_the_clock(plan: Plan) -> None:
     match = PAIR + "number_of_games = 1200\n"
     seconds = {

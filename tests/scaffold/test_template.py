@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,8 @@ Find = Callable[[str], str | None]
 
 #: Go engines have no evaluation to tune.
 EVERY = [pair for pair in product(GAMES, type_names()) if pair != ("go", "texel")]
-#: Types that need no file besides the control file.
-PLAYABLE = [pair for pair in EVERY if pair[1] != "texel"]
+#: Each type that needs no file besides the control file with a game; every game with three types.
+PLAYED = zip(cycle(GAMES), (name for name in type_names() if name != "texel"), strict=False)
 FINDS: dict[str, Find] = {"all": lambda name: name, "none": lambda name: None}
 
 
@@ -67,7 +67,7 @@ def test_texel_is_refused_for_go() -> None:
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize(("game", "type_name"), PLAYABLE)
+@pytest.mark.parametrize(("game", "type_name"), [*PLAYED])
 def test_control_file_with_the_demo_engines_plays(
     game: str, type_name: str, tmp_path: Path
 ) -> None:

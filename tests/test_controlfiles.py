@@ -60,6 +60,7 @@ def test_control_file_loads_without_a_warning(path: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PLAYED)
 def test_control_file_plays(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NEEDS[path.name]:

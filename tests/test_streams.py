@@ -136,6 +136,7 @@ def _full_pipe() -> tuple[int, int]:
     return read_end, write_end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [_stopped_terminal, _full_pipe])
 @pytest.mark.parametrize("term", ["xterm", "dumb"])
 def test_run_is_never_held_up_by_a_terminal_or_a_pipe_that_nobody_reads(

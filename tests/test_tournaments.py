@@ -61,6 +61,7 @@ def with_crashing(folder: Path, type_name: str, tail: str) -> Path:
 
 
 @pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("type_name", "tail", "games", "workers"),
     [
@@ -117,6 +118,7 @@ def test_tournament_is_complete_when_the_crashing_opponent_is_removed(tmp_path: 
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_swiss_continues_when_the_crashing_player_is_withdrawn(
     tmp_path: Path,
 ) -> None:
@@ -150,6 +152,7 @@ def test_diff_and_check_know_the_players_of_earlier_runs(tmp_path: Path) -> None
 
 
 @pytest.mark.process
+@pytest.mark.slow
 def test_swiss_continues_after_a_stop_and_an_edit(tmp_path: Path) -> None:
     control = write(tmp_path, "swiss", 'competitors = ["a", "b", "c"]\nrounds = 2')
     # the last game of the first round, and no pairing yet of the second

@@ -12,7 +12,7 @@ from tests.program import SPSA, ringmaster, shown, write_control_file
 # whose estimate leaves the start at once
 TUNE = SPSA.replace("verify = Verify(games=20)", "method = 'constant'")
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 def test_verify_plays_a_match_and_run_continues_the_tune(tmp_path: Path) -> None:

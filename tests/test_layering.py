@@ -67,7 +67,7 @@ BUDGET = {
     "engines": 3600,
     "execution": 4074,
     "export": 987,
-    "forecast": 1047,
+    "forecast": 1049,
     "formats": 3484,
     "games": 2194,
     "model": 2707,

@@ -29,7 +29,7 @@ from ringmaster.reporting.progress import format_duration
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats.elo import NELO, Z95, elo_of_score, score_of_elo, short_probability, spread
 from ringmaster.stats.sprt import Sprt, fit_score, forecast, shares
-from ringmaster.stats.stopping import Precision
+from ringmaster.stats.stopping import FEWEST, Precision
 
 #: Games of a matchup from which its results are the assumption.
 _ENOUGH = 200
@@ -105,6 +105,8 @@ def _plan(
     deviation = spread(fit_score(results, 0.5))[1]
     if isinstance(matchup.test, Precision):
         games = math.ceil((deviation * Z95 / (score_of_elo(matchup.test.elo) - 0.5)) ** 2)
+        # the results are pairs
+        games = max(2 * FEWEST, games)
         limit = min(games, limit or games)
     plan: dict[str, Any] = {
         "sprt": test and msgspec.structs.asdict(test),

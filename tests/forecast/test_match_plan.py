@@ -159,6 +159,7 @@ def test_match_until_a_precision_is_planned_with_the_games_that_it_takes(plan: P
     assert match["number_of_games"] == pytest.approx(1812, rel=0.01)
     capped = only(plan(f"{PAIR}stop_at = Precision(10)\nnumber_of_games = 500\n"))
     assert capped["number_of_games"] == 500
+    assert only(plan(f"{PAIR}stop_at = Precision(90)\n"))["number_of_games"] == 100
 
 
 def test_stages_are_planned_one_by_one(plan: Plan) -> None:

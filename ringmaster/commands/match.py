@@ -16,13 +16,10 @@ from ringmaster.control.source import printable
 from ringmaster.errors import RingmasterError, UsageError, cut
 from ringmaster.parameter_files.entries import plain
 from ringmaster.scaffold.control_file import Draft, Places, comment
-from ringmaster.scaffold.engines import command_of
+from ringmaster.scaffold.engines import command_of, usual_levels
 from ringmaster.scaffold.foreign_values import option_value
 from ringmaster.scaffold.template import control_file, opening_file
 from ringmaster.storage.paths import OutputPaths
-
-#: Clocks of engines without a limit.
-_CLOCKS = {"chess": {"time_control": "10+0.1"}, "shogi": {"time_control": "0+1byo"}}
 
 
 def match(arguments: argparse.Namespace) -> int:
@@ -62,7 +59,7 @@ def _control_file(arguments: argparse.Namespace, path: Path) -> str:
     places = Places(source=Path.cwd(), control=path.absolute().parent)
     draft = Draft("playoff" if is_pair else "gauntlet", game, parallel=arguments.parallel)
     given = {"time_control": arguments.tc, "nodes": arguments.nodes, "depth": arguments.depth}
-    limits = {name: v for name, v in given.items() if v is not None} or _CLOCKS.get(game, {})
+    limits = {name: v for name, v in given.items() if v is not None} or usual_levels(game)[0]
     options = {name: option_value(value) for name, value in arguments.option}
     engines = [command_of(text, "match", places) for text in arguments.engine]
     for (words, _), code in zip(engines, _short_names([e[1] for e in engines]), strict=True):

@@ -53,7 +53,7 @@ def _control_file(arguments: argparse.Namespace, path: Path) -> str:
     if arguments.sprt is None and arguments.games is None:
         raise UsageError(
             "nothing ends the match: --games 1000 plays so many games, --sprt 0 3 plays until the "
-            "first engine is shown to be 3 Elo stronger, or no stronger"
+            "first engine is shown to be 3 nElo stronger, or no stronger"
         )
     game, is_pair = arguments.game, len(arguments.engine) == 2
     places = Places(source=Path.cwd(), control=path.absolute().parent)

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2840,
     "commands": 2569,
-    "competitions": 17735,
+    "competitions": 17734,
     "control": 4083,
     "datasets": 2174,
     "demo": 1388,

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.competitions.tally import FaultWatch
 from ringmaster.competitions.tournaments.scheduling import Holds, Turns
 from ringmaster.model.jobs import GameJob
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci
@@ -224,7 +223,7 @@ def test_matchup_with_the_fewest_issued_games_is_first(
     matchups: list[tuple[int, int]], steps: list[tuple[int, int]]
 ) -> None:
     every = [Games(issued, limit) for issued, limit in matchups]
-    turns: Any = Turns(cast(Any, every), Holds(FaultWatch()))
+    turns: Any = Turns(cast(Any, every), Holds())
     for other, more in steps:
         first_matchup = turns.first()
         assert first_matchup is plain(every)

@@ -122,10 +122,9 @@ class OpeningNumbers(msgspec.Struct):
 
 
 class Holds:
-    """Matchups that wait for the next run because of faults; `watch` is part of the state."""
+    """Matchups that wait for the next run because of faults; no part of the state."""
 
-    def __init__(self, watch: FaultWatch) -> None:
-        self.watch = watch
+    def __init__(self) -> None:
         #: Cause, reason of its last game and faulty player ("" for none), by matchup id.
         self._causes: dict[str, tuple[str, str, str]] = {}
 
@@ -155,22 +154,23 @@ class Holds:
 
     def record_result(
         self,
+        watch: FaultWatch,
         id: str,
         codes: tuple[str, str],
         result: GameResult,
         matchups: Mapping[str, Matchup],
     ) -> str:
-        """Update the state after a result.  Return a warning if matchups must wait, else "".
+        """Update the watch after a result.  Return a warning if matchups must wait, else "".
 
         codes     the players in the order of the result
         matchups  every matchup of the control file, by id
         """
         bases = [base_code(code) for code in codes]
-        cause = self.watch.record(result, bases, id)
+        cause = watch.record(result, bases, id)
         cause = cause and f"matchup {id}: {cause}"
         waiting = [id] if cause and id in matchups else []
         player = "" if result.faulty is None else bases[result.faulty]
-        stopped = fault_rule(self.watch.players.get(player, ""))
+        stopped = fault_rule(watch.players.get(player, ""))
         if stopped:
             cause = f"player {player}: {stopped}"
             waiting = [i for i, m in matchups.items() if player in map(base_code, m.codes)]

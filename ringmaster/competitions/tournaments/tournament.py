@@ -81,7 +81,7 @@ class Tournament(Competition):
         self._made: dict[str, list[tuple[PlayerDefinition, Player]]] = {}
         self._books: dict[tuple[object, ...], OpeningBook] = {}
         self._numbers = OpeningNumbers()
-        self._holds = Holds(self.watch)
+        self._holds = Holds()
         #: By roster, all competitors of all runs: each keeps its place, and its matchups' ids.
         self._entered = {name: tuple(values[name]) for name in self.rosters}
         #: Players that stopped playing, including those removed from the rosters.
@@ -319,7 +319,7 @@ class Tournament(Competition):
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         self._turns = None
         # those of results that a killed run had stored after its last state
-        self._holds = Holds(self.watch)
+        self._holds = Holds()
         return []
 
     # results and state
@@ -333,7 +333,7 @@ class Tournament(Competition):
         void = result.outcome == "void"
         tally.record_result(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
-        warning = self._holds.record_result(id, codes, result, self.matchups)
+        warning = self._holds.record_result(self.watch, id, codes, result, self.matchups)
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
         milestone = ""
@@ -381,7 +381,6 @@ class Tournament(Competition):
             self._pair_all()
         self._numbers = msgspec.convert({"last": state.get("openings", {})}, OpeningNumbers)
         self.watch = msgspec.convert(state.get("watch", {}), FaultWatch)
-        self._holds = Holds(self.watch)
         self._turns = None
         self.__dict__.pop("_standings", None)
         for id, raw in state["matchups"].items():

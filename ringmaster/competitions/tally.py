@@ -382,6 +382,8 @@ def remedies(reason: str, void: bool) -> list[str]:
     """
     if reason in TIME_LOSSES:
         return ["give more time or a larger margin", "play fewer games at a time (-j)"]
+    if reason == "referee":
+        return ["repair the referee and run again", "name another one (referee)"]
     choices = ["repair the engine and run again"]
     if void:
         choices.append('have crashes and hangs lose the game (failures = "loss")')

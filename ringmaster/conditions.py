@@ -86,9 +86,6 @@ class ReportedConditions:
             return None
         self._rules[result.code] = read_rules(result.rules)
         code, facts = self.contestant(result.code), {"hash": result.hash, "threads": result.threads}
-        if code not in [each.player.code for each in self._summary.contestants]:
-            # a referee plays no games
-            return None
         return self.builds.report(code, result.name, is_own=code == result.code, **facts)
 
     def identify(

@@ -372,9 +372,3 @@ def test_engines_that_say_nothing_else_of_their_rules_are_not_named(answer: str)
     for code, rules in (("a", json.dumps(NAMED["chinese"].as_json())), ("b", answer)):
         conditions.take_check(CheckResult(f"check-{code}", code, rules=rules))
     assert conditions.rules_conflict() == ""
-
-
-def test_the_check_of_a_referee_is_no_engine_of_the_games() -> None:
-    conditions = go_conditions()
-    conditions.take_check(CheckResult("check-c-referee", "c", "GNU Go"))
-    assert "c" not in conditions.builds.current

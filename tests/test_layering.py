@@ -58,14 +58,14 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2873,
+    "": 2870,
     "commands": 2569,
-    "competitions": 17820,
+    "competitions": 17822,
     "control": 4083,
     "datasets": 2174,
     "demo": 1388,
     "engines": 3624,
-    "execution": 4074,
+    "execution": 4077,
     "export": 987,
     "forecast": 1049,
     "formats": 3485,

@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2870,
     "commands": 2569,
-    "competitions": 17822,
+    "competitions": 17846,
     "control": 4083,
     "datasets": 2174,
     "demo": 1388,
@@ -68,7 +68,7 @@ BUDGET = {
     "execution": 4077,
     "export": 987,
     "forecast": 1049,
-    "formats": 3485,
+    "formats": 3487,
     "games": 2206,
     "model": 2821,
     "parameter_files": 1053,

@@ -140,6 +140,7 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     sprt             its sequential test, None without one
     stage, state     name and state of the stage, "" outside stages
     remark           reason of the state, or state of a precision or race, else ""
+    even             whether the score measures strength
     """
 
     id: str
@@ -154,18 +155,12 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     stage: str = ""
     state: str = ""
     remark: str = ""
+    even: bool = False
 
     @property
     def players(self) -> tuple[str, str]:
         """Codes, in the order of the control file."""
         return self.tally.players
-
-    @property
-    def even(self) -> bool:
-        """Return whether the score measures strength: both colours, no handicap."""
-        if self.settings is None:
-            return sum(self.tally.pairs.counts) > 0
-        return self.alternating is not False and self.settings.handicap is None
 
 
 class TunedOptions(msgspec.Struct, frozen=True):

@@ -92,7 +92,9 @@ def check_openings(
         return
     if handicap is not None:
         raise SettingError(
-            ("openings",), "openings begin from the empty board, but 'handicap' places stones"
+            ("openings",),
+            "openings begin from the empty board, but 'handicap' places stones",
+            "one of the two",
         )
     reason = openings.format and FORMATS[openings.format].refusal(game, variant)
     if reason:

@@ -151,9 +151,13 @@ class Tally(msgspec.Struct):
             self.pairs.record_result(pair, result.points(seat.index(0)))
 
     @property
+    def all_paired(self) -> bool:
+        return self.pairs.games == self.completed
+
+    @property
     def in_pairs(self) -> bool:
         """Return whether all games were played in pairs and have a result."""
-        return sum(self.pairs.counts) > 0 and self.pairs.games == self.known == self.completed
+        return sum(self.pairs.counts) > 0 and self.all_paired and self.known == self.completed
 
     def estimate(self) -> elo.EloEstimate:
         """Return the first player's Elo difference: by pairs where possible, else by games."""

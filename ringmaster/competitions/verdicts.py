@@ -12,6 +12,7 @@ import msgspec
 
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.errors import counted
+from ringmaster.model.jobs import GameSettings
 from ringmaster.stats.elo import EloEstimate, holm, share_ends, share_interval
 
 
@@ -22,7 +23,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     points    of the first, in `known` games with a result
     games     counted games, those of unknown result included
     name      of the matchup in the control file, "" without one
-    terms     uneven terms of the first player: "as Black", "with both colours, 2 stones"
+    terms     of the first player: "as Black", or `terms_in_turn`
     limit     games at the end, as known now; None for no limit
     finished  whether all games have been played
     stop      the state of a precision or race in words, "" without one
@@ -77,13 +78,14 @@ class MatchResult(msgspec.Struct, frozen=True):
 
     @property
     def when(self) -> str:
-        """The number of games, with the state of the test."""
+        """The number of games and their common terms, with the state of the test."""
+        terms = f" {self.terms}" if self.terms and self.estimate is not None else ""
         if self.sprt is None:
-            return f"{self.after} ({self.stop})" if self.stop else self.after
+            return f"{self.after}{terms}{self.stop and f' ({self.stop})'}"
         decided = self.sprt.games_at_decision
         if decided is not None:
-            return f"SPRT accepted {self.sprt.accepted} after {games_of(decided)}"
-        return f"SPRT undecided (LLR {self.sprt.llr:.2f}) {self.after}"
+            return f"SPRT accepted {self.sprt.accepted} after {games_of(decided)}{terms}"
+        return f"SPRT undecided (LLR {self.sprt.llr:.2f}) {self.after}{terms}"
 
     def figures(self, estimate: EloEstimate) -> str:
         """Return the estimate, else the score, with the number of games."""
@@ -128,6 +130,12 @@ class MatchResult(msgspec.Struct, frozen=True):
     def score(self) -> str:
         """The points of both players: "7.5-4.5"."""
         return f"{self.points:g}-{self.known - self.points:g}"
+
+
+def terms_in_turn(settings: GameSettings) -> str:
+    """Return "with 3 handicap stones to each in turn", "" without a handicap."""
+    handicap = settings.handicap
+    return f"with {handicap} handicap stones to each in turn" if handicap else ""
 
 
 def games_of(games: int, total: int | None = None) -> str:

@@ -116,8 +116,8 @@ def _plan(
         "assumed": [f"{origin}; 1 Elo is {0.5 / deviation:.2f} nElo"],
         "warnings": [],
     }
-    if not matchup.even:
-        plan["assumed"].append("fixed colours or a handicap: Elo is of the score, not of strength")
+    if not matchup.alternating:
+        plan["assumed"].append("fixed colours: Elo is of the score, not of strength")
     if limit is not None:
         error = deviation / math.sqrt(limit)
         for name, z in _WIDTHS.items():

@@ -118,6 +118,8 @@ def _read_main_line(game: RecordedGame, tree: bytes, source: Source) -> None:
             if node.has_property(left):
                 game.clocks[len(game.comments)] = node.get(left)
             game.comments.append(comment)
+    if not game.moves and not source.annotated:
+        raise ValueError("it has no moves")
 
 
 def write_sgf(record: GameRecord) -> str:

@@ -79,8 +79,8 @@ class MatchupResults:
     pentanomial      complete pairs by the first player's points: 0, ½, 1, 1½, 2; an unknown
                      result is ½
     elo              of the first player over the second: by pairs if all games are paired and
-                     have a result, else by games.  None without results, with a handicap, and
-                     when colours do not alternate
+                     have a result, else by games.  None without results, and when colours do
+                     not alternate
     nelo             normalised Elo of the first player; None as for `elo`
     info             the matchup in the competition, with all counts
     """

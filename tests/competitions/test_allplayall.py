@@ -75,9 +75,9 @@ def test_every_pairing_plays_every_round_with_colours_alternating() -> None:
     assert tournament.summary().progress.total == 9
 
 
-def test_games_have_the_settings_of_the_tournament_and_no_handicap() -> None:
+def test_games_have_the_settings_of_the_tournament() -> None:
     settings = go(move_limit=77, scorer="internal", handicap=4).next_job().settings
-    assert (settings.board_size, settings.komi, settings.handicap) == (9, 6, None)
+    assert (settings.board_size, settings.komi, settings.handicap) == (9, 6, 4)
     assert (settings.move_limit, settings.scorer) == (77, "internal")
 
 

@@ -13,6 +13,7 @@ from ringmaster.errors import StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
+from ringmaster.stats.elo import from_games
 from tests.competitions.settings_of import (
     Refused,
     again,
@@ -296,11 +297,12 @@ def test_games_before_colours_alternated_count_for_elo() -> None:
     assert longer.tallies["0"].estimate().games == 22
 
 
-def test_handicap_games_print_no_elo() -> None:
+def test_games_with_fixed_colours_print_no_elo() -> None:
     for settings, printed in (
         ({}, True),
-        ({"handicap": 2}, False),
+        ({"handicap": 2}, True),
         ({"alternating": False}, False),
+        ({"alternating": False, "handicap": 2}, False),
     ):
         playoff = go(
             call("Matchup", "a", "b", number_of_games=2, **{"alternating": True, **settings})
@@ -308,6 +310,42 @@ def test_handicap_games_print_no_elo() -> None:
         job = playoff.next_job()
         playoff.record_result(job.ticket, won(job, "a"))
         assert ("Elo" in render_report(playoff.summary().report)) is printed
+
+
+def win_of_colour(job: GameJob, colour: int) -> GameResult:
+    return won(job, job.players[colour].code)
+
+
+def test_handicap_to_each_in_turn_is_counted_by_pairs() -> None:
+    matchup = call("Matchup", "a", "b", number_of_games=40, handicap=4, alternating=True)
+    playoff = go(matchup, sprt=call("SPRT", 0, 20))
+    for number in range(40):
+        # the stones win, except for two games of b
+        job = playoff.next_job()
+        playoff.record_result(job.ticket, win_of_colour(job, number in (4, 8)))
+    results = results_of(playoff)
+    assert results["pentanomial"] == results["sprt"]["counts"] == [2, 0, 18, 0, 0]
+    games = from_games(18, 0, 22)
+    assert results["elo_high"] - results["elo_low"] < 0.7 * (games.high - games.low)
+    assert "after 40 games with 4 handicap stones to each in turn" in playoff.summary().result
+
+
+def test_handicap_of_one_player_is_no_strength_after_colours_alternate_either() -> None:
+    fixed = go(call("Matchup", "a", "b", number_of_games=20, handicap=4))
+    for _ in range(20):
+        job = fixed.next_job()
+        fixed.record_result(job.ticket, win_of_colour(job, 0))
+    longer = again(fixed, go(call("Matchup", "a", "b", handicap=4, alternating=True)))
+    job = longer.next_job()
+    longer.record_result(job.ticket, drawn(job))
+    assert results_of(longer)["elo"] is None
+    assert "better" not in longer.summary().result
+
+
+def test_half_a_pair_with_a_handicap_is_warned_of() -> None:
+    for games, warned in ((7, True), (8, False)):
+        playoff = go(call("Matchup", "a", "b", number_of_games=games, handicap=2, alternating=True))
+        assert ("half a pair" in "\n".join(playoff.summary().warnings)) is warned
 
 
 def results_of(playoff: Any) -> Any:

@@ -33,7 +33,10 @@ assert folder_fixture  # a fixture
 
 CHESS = {"game": "chess", "players": {code: uci() for code in "abcd"}}
 GO = {"players": {code: call("Player", code) for code in "abc"}, "board_size": 9, "komi": 6.5}
-#: A result by its letter: a win of the first or last player by code, or something rarer.
+#: Games with stones to each player in turn.
+STONES = {**GO, "handicap": 2, "komi": 7}
+#: A result by its letter: a win of the first or last player by code, or of a colour, or
+#: something rarer.
 RESULTS: dict[str, Callable[[GameJob], GameResult]] = {
     "w": lambda job: won(job, min(p.code for p in job.players)),
     "l": lambda job: won(job, max(p.code for p in job.players)),
@@ -46,6 +49,8 @@ RESULTS: dict[str, Callable[[GameJob], GameResult]] = {
     "f": lambda job: changed(won(job, job.players[0].code), reason="time", forfeit=True),
     "s": lambda job: changed(won(job, job.players[1].code), reason="stall", forfeit=True),
     "r": lambda job: changed(won(job, job.players[0].code), repeats=True),
+    "B": lambda job: won(job, job.players[0].code),
+    "W": lambda job: won(job, job.players[1].code),
     "t": lambda job: changed(
         drawn(job), usage=(EngineUsage(cpu_time=1.5), EngineUsage(name="Other 2", cpu_time=3.0))
     ),
@@ -119,6 +124,14 @@ def playoffs() -> dict[str, Any]:
         "handicap": play(
             make("playoff", matchups=[call("Matchup", "a", "b", **stones)], **GO), "wwld"
         ),
+        "handicap to each in turn": play(
+            make(
+                "playoff",
+                matchups=[call("Matchup", "a", "b", number_of_games=30, alternating=True)],
+                **STONES,
+            ),
+            "BBBBBWBBdB" * 3,
+        ),
     }
 
 
@@ -151,6 +164,7 @@ def allplayalls() -> dict[str, Any]:
         "a weak prior": play(tournament(), "wwwwww"),
         "tested": by_chance(tournament(sprt=call("SPRT", 0, 5)), 18),
         "after an edit": again(by_chance(tournament(), 7), tournament(competitors=["a", "c", "d"])),
+        "handicap": play(tournament(**{"game": "go", **STONES}), "BBBBBBWBdB" * 3),
     }
 
 
@@ -164,6 +178,9 @@ def gauntlets() -> dict[str, Any]:
         "one challenger": by_chance(tournament(challengers=["a"]), 12, "wwd"),
         "a withdrawn opponent": by_chance(tournament(withdrawn=["c"]), 7),
         "a broken player": play(tournament(), "ccccc"),
+        "handicap": play(
+            tournament(game="go", challengers=["a"], opponents=["b", "c"], **STONES), "BBBBWdBBBBBB"
+        ),
     }
 
 
@@ -177,6 +194,7 @@ def swisses() -> dict[str, Any]:
         "with a bye": play(tournament(3), "wfdwl"),
         "with a withdrawn player": again(play(tournament(4), "wd"), tournament(4, withdrawn=["b"])),
         "rematches": tournament(2),
+        "handicap": play(tournament(3, **{"game": "go", **STONES}), "BBBBBW"),
     }
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.competitions.tournaments.scheduling import Holds, Turns
+from ringmaster.errors import DataFileError
 from ringmaster.model.jobs import GameJob
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci
 from tests.requirements import package
@@ -238,3 +239,60 @@ def test_matchup_with_the_fewest_issued_games_is_first(
         assert first_matchup is plain(every)
         first_matchup.next += 1
     assert plain(every) is None
+
+
+@pytest.mark.parametrize(
+    ("type_name", "settings"),
+    [
+        ("playoff", {"matchups": [call("Matchup", "a", "b", number_of_games=6)]}),
+        ("allplayall", {"competitors": list("abc"), "rounds": 6}),
+        ("gauntlet", {"challengers": ["a"], "opponents": ["b", "c"], "rounds": 6}),
+        ("swiss", {"competitors": list("ab"), "rounds": 1, "games_per_pairing": 6}),
+    ],
+)
+def test_a_pair_of_go_has_one_sgf_opening_in_both_colours(
+    tmp_path: Path, type_name: str, settings: dict[str, Any]
+) -> None:
+    path = tmp_path / "book.sgf"
+    path.write_text("(;SZ[9];B[cc];W[gg])\n(;SZ[9];B[ee])\n(;SZ[9];B[dd];W[];B[ff])\n")
+    players = {code: call("Player", code) for code in "abc"}
+    go = {"players": players, "board_size": 9, "komi": 7}
+    tournament = make(type_name, openings=call("Openings", str(path)), **go, **settings)
+    played: dict[tuple[str, int], list[GameJob]] = {}
+    while (job := tournament.next_job()) is not None:
+        played.setdefault((job.ticket["m"], job.ticket["p"]), []).append(job)
+        tournament.record_result(job.ticket, drawn(job))
+    assert {pair for _, pair in played} == {0, 1, 2}
+    moves = [("C7", "G3"), ("E5",), ("D6", "pass", "F4")]
+    for (_, pair), (one, other) in played.items():
+        assert one.opening.moves == other.opening.moves == moves[pair]
+        assert [p.code for p in one.players] == [p.code for p in reversed(other.players)]
+
+
+@pytest.mark.parametrize(
+    ("game", "fault"),
+    [
+        ("SZ[19];B[cc]", "its board is 19x19, but board_size is 9"),
+        ("SZ[9]HA[2]AB[cc][gg];W[ee]", "it has setup stones"),
+        ("SZ[9]AB[cc]AW[gg];B[ee]", "it has setup stones"),
+        ("SZ[9]", "it has no moves"),
+    ],
+)
+def test_an_unfit_sgf_is_refused_before_the_first_game(
+    tmp_path: Path, game: str, fault: str
+) -> None:
+    path = tmp_path / "book.sgf"
+    path.write_text(f"(;SZ[9];B[cc])\n(;{game})\n")
+    tournament = make(
+        "allplayall",
+        players={code: call("Player", code) for code in "ab"},
+        openings=call("Openings", str(path)),
+        competitors=["a", "b"],
+        board_size=9,
+        komi=7,
+    )
+    with pytest.raises(DataFileError) as refused:
+        tournament.prepare()
+    message = str(refused.value)
+    assert message.startswith(f"{path}:2: game 2: {fault}")
+    assert "skip_bad=True in Openings" in message

@@ -416,3 +416,12 @@ def test_edited_tournament_plays_every_round_to_its_end(
         total += sum(sum(pairing["points"]) for pairing in round_data["pairings"])
         total += round_data["games_per_pairing"] if round_data["bye"] else 0
     assert sum(points(tournament).values()) == total
+
+
+def test_a_handicap_needs_pairs_in_each_round() -> None:
+    go = {"game": "go", "players": {code: call("Player", code) for code in CODES}}
+    rules = {**go, "board_size": 9, "komi": 7, "handicap": 2}
+    message = "games_per_pairing: with a handicap, pairs are played"
+    with pytest.raises(Refused, match=message):
+        chess(games_per_pairing=3, **rules)
+    assert chess(games_per_pairing=4, **rules).next_job().settings.handicap == 2

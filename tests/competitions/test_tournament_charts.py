@@ -140,7 +140,7 @@ def test_matchup_won_by_all_games_has_an_elo_with_an_open_end(tmp_path: Path) ->
     assert all(after > before - 5 for before, after in pairwise(ends))
 
 
-def test_matchups_with_fixed_colours_or_handicaps_have_their_score_only(tmp_path: Path) -> None:
+def test_matchups_with_fixed_colours_have_their_score_only(tmp_path: Path) -> None:
     competition = made(tmp_path, CHESS)
     groups = by_key(competition.charts(play(competition, 20, chance(3))))
     assert [row.name for row in comparison(groups["elo"]).rows] == ["a v b"]

@@ -253,7 +253,7 @@ def test_swiss_is_planned_before_its_first_round(plan: Plan) -> None:
 
 def test_fixed_colours_are_told(plan: Plan) -> None:
     data = only(plan(PAIR + "number_of_games = 10\nboard_size, komi = 9, 7.5\n", game="go"))
-    assert "fixed colours or a handicap" in data["assumed"][-1]
+    assert "fixed colours" in data["assumed"][-1]
     assert data["assumed"][0].startswith("0 % draws (--draw-ratio); 1 Elo is 1.00 nElo")
 
 

@@ -427,6 +427,7 @@ def test_the_main_lines_of_a_collection_are_openings_of_go(tmp_path: Path) -> No
         ("(;SZ[9];B[zz])", "game 1: move 1 is not a point of 9x9"),
         ("(;SZ[9];B[];W[])", "game 1: the game is over after 2 plies (score)"),
         ("(;SZ[9]GM[2];B[aa])", "game 1: it is not a game of Go: GM[2]"),
+        ("(;SZ[9]KM[7])", "game 1: it has no moves"),
         ("(;SZ[9];B[aa]", "game 1: unexpected end of SGF data"),
     ],
 )

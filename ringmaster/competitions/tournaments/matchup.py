@@ -11,7 +11,7 @@ from ringmaster.competitions.matchup_sprt import SprtReport, Trial
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.result_lines import expected_repeats
 from ringmaster.competitions.tally import Tally, base_code
-from ringmaster.competitions.verdicts import MatchResult
+from ringmaster.competitions.verdicts import MatchResult, terms_in_turn
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.settings import SettingPath
@@ -67,8 +67,8 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
 
     @property
     def even(self) -> bool:
-        """Return whether the score measures strength: both colours, no handicap."""
-        return self.alternating and self.settings.handicap is None
+        """Return whether the score measures strength: both colours in turn, a handicap in pairs."""
+        return self.alternating and (not self.settings.handicap or self.tally.all_paired)
 
     @property
     def results(self) -> Tally:
@@ -94,12 +94,11 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
     @property
     def _terms(self) -> str:
         """The uneven terms of the first player, "" without any."""
-        handicap = self.settings.handicap
-        stones = f"{handicap} handicap stones" if handicap else ""
         if self.alternating:
-            return stones and f"with {stones} to each in turn"
+            return terms_in_turn(self.settings)
         colour = "White" if self.settings.game == "chess" else "Black"
-        return f"as {colour}{stones and f' with {stones}'}"
+        handicap = self.settings.handicap
+        return f"as {colour}{f' with {handicap} handicap stones' if handicap else ''}"
 
     def info(self) -> MatchupInfo:
         """Return the matchup without its games."""
@@ -116,6 +115,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
             self.stage,
             self.state if self.stage else "",
             self.remark,
+            self.even,
         )
 
     # stages

@@ -119,7 +119,7 @@ class MatchupCourses:
         charts.append(Comparison("Score", tuple(rates), label, mark=50.0))
         text = "Error bars are 95 % intervals, by Wilson's method where results are few."
         if len(differences) < len(rates):
-            text += "  Elo needs even games: alternating colours, no handicap."
+            text += "  Elo needs alternating colours."
         return ChartGroup(title, tuple(charts), text, "elo")
 
     def _course_chart(self, id: str) -> Chart | None:

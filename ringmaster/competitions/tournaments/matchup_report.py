@@ -14,7 +14,7 @@ from ringmaster.errors import counted
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
 from ringmaster.model.report import LEFT, RIGHT, Cell, Column, Listing, Table
-from ringmaster.stats.elo import pairs_ratio, probability
+from ringmaster.stats.elo import pairs_ratio, probability, share_interval
 
 
 def matchup_table(info: MatchupInfo, game: GameName, heading: str, details: str = "") -> Table:
@@ -46,7 +46,7 @@ def matchup_table(info: MatchupInfo, game: GameName, heading: str, details: str 
         rows.append(
             ("", "", "", *_score(moving_first, completed), *_score(moving_second, completed), "")
         )
-    headers = ["", "wins" if game == "go" else "points", ""]
+    headers = ["", "wins" if game == "go" and not tally.total(2) else "points", ""]
     headers += [first, "", second, ""] if alternated else [""]
     return Table(
         headers=(*headers, "avg cpu s"),
@@ -54,18 +54,22 @@ def matchup_table(info: MatchupInfo, game: GameName, heading: str, details: str 
         title="\n".join(
             filter(None, (title, details, info.remark, *(sprt.lines() if sprt else ())))
         ),
-        notes=tuple(_notes(tally, game, info.even)),
+        notes=tuple(_notes(info, game)),
         align=(LEFT, *([RIGHT] * len(headers))),
     )
 
 
-def describe_settings(settings: GameSettings) -> str:
-    """Return the settings of a Go game as text, "" for other games."""
+def describe_settings(settings: GameSettings, *, in_turn: bool = False) -> str:
+    """Return the settings of Go games as text, "" for other games.
+
+    in_turn  whether each player has each colour in turn
+    """
     if settings.game != "go":
         return ""
     text = f"board size: {settings.board_size}   komi: {settings.komi:g}"
     if settings.handicap:
-        text += f"   handicap: {settings.handicap} ({settings.handicap_style})"
+        turns = ", to each in turn" if in_turn else ""
+        text += f"   handicap: {settings.handicap} ({settings.handicap_style}{turns})"
     if settings.rules.name:
         text += f"   rules: {settings.rules}"
     if settings.referee is not None:
@@ -77,19 +81,21 @@ def _score(points: float, games: int) -> tuple[str, str]:
     return f"{points:g}", f"{points / games:.2%}" if games else ""
 
 
-def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
+def _notes(info: MatchupInfo, game: GameName) -> Iterator[str]:
+    tally = info.tally
     first, second = tally.players
     completed, draws = tally.completed, tally.total(2)
-    if game != "go" and completed:
+    if completed and (game != "go" or draws):
         share = f" ({draws / completed:.1%})" if draws else ""
         won, lost = counted(tally.total(0), "win"), counted(tally.total(1), "loss")
-        yield f"{first}: {won}, {counted(draws, 'draw')}{share}, {lost}"
-    elif draws:
-        yield f"jigos: {draws}"
+        drawn = counted(draws, "jigo" if game == "go" else "draw")
+        yield f"{first}: {won}, {drawn}{share}, {lost}"
     yield from fault_notes(tally)
     if tally.endings:
         yield f"ended by: {reasons_text(tally.endings)}"
-    if tally.known and even:
+    if tally.known and not info.even:
+        yield f"{first} scores {share_interval(tally.points(0), tally.known)}"
+    elif tally.known:
         yield f"{first} over {second}: {tally.estimate()}"
         spread = _spread(tally)
         if spread:
@@ -178,7 +184,8 @@ def matchup_data(info: MatchupInfo) -> dict[str, Any]:
 
 def live_table(matchups: Mapping[str, MatchupInfo], game: GameName, title: str = "") -> Table:
     """Return a row for each matchup by heading, the most important columns first."""
-    score = "wins" if game == "go" else "points"
+    drawn = any(info.tally.total(2) for info in matchups.values())
+    score = "wins" if game == "go" and not drawn else "points"
     names = ("Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW", score, "games")
     columns = (Column("matchup", "matchup", align=LEFT), *(Column(name, name) for name in names))
     rows = tuple(

@@ -190,8 +190,8 @@ class Playoff(Tournament):
         problem = remedy = ""
         if stage.name and number_of_games is None and test is None:
             problem, remedy = f"nothing ends the stage {stage.name!r}", "number_of_games or an sprt"
-        elif isinstance(test, Precision | Race) and not matchup.even:
-            problem, remedy = "these games show no Elo", "alternating colours without a handicap"
+        elif isinstance(test, Precision | Race) and not matchup.alternating:
+            problem, remedy = "these games show no Elo", "alternating=True"
         if problem:
             raise SettingError(stage.place or place, problem, remedy)
         self._add(matchup)

@@ -15,10 +15,11 @@ from ringmaster.competitions.result_lines import finite
 from ringmaster.competitions.setting_types import ending_setting, is_endless, limit_of
 from ringmaster.competitions.tally import Tally, added_up
 from ringmaster.competitions.tournaments.matchup import Matchup
+from ringmaster.competitions.tournaments.matchup_report import describe_settings
 from ringmaster.competitions.tournaments.scheduling import WITHDRAWN_SETTING, strangers
 from ringmaster.competitions.tournaments.standings import ANCHOR_SETTING, Standings, letters, ranked
 from ringmaster.competitions.tournaments.tournament import Tournament
-from ringmaster.competitions.verdicts import MatchResult, leader_verdict
+from ringmaster.competitions.verdicts import MatchResult, leader_verdict, terms_in_turn
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
@@ -58,13 +59,10 @@ ROUNDS_SETTING = ending_setting(
     "rounds", Integer(minimum=0), "Games to play for each pairing unless an ``sprt`` ends them"
 )
 
-#: Settings of games that compare two players' strength: without handicaps.
-EVEN_GAME_SETTINGS = tuple(s for s in GAME_SETTINGS if "handicap" not in s.name)
-
 
 def roster_settings(*own: Setting) -> tuple[Setting, ...]:
     """Return the settings of a type with its own ones."""
-    return (*COMMON_SETTINGS, *EVEN_GAME_SETTINGS, *own, WITHDRAWN_SETTING, ANCHOR_SETTING)
+    return (*COMMON_SETTINGS, *GAME_SETTINGS, *own, WITHDRAWN_SETTING, ANCHOR_SETTING)
 
 
 class RosterTournament(Tournament):
@@ -124,7 +122,8 @@ class RosterTournament(Tournament):
         standings, progress = self._standings, self._progress()
         leaders = [code for place, code in ranking if place == 1]
         second = ranking[1][1]
-        return leader_verdict(
+        terms = terms_in_turn(self._even_settings)
+        verdict = leader_verdict(
             leaders,
             second,
             standings.lead(leaders[0], second),
@@ -134,6 +133,11 @@ class RosterTournament(Tournament):
             rivals=max(1, len(standings.codes) - 1),
             prior=standings.has_prior,
         )
+        return verdict + (terms and f" {terms}")
+
+    def _notes(self) -> tuple[str, ...]:
+        settings = describe_settings(self._even_settings, in_turn=True)
+        return (*filter(None, [settings]), *super()._notes())
 
     @cached_property
     def _standings(self) -> Standings:
@@ -279,9 +283,10 @@ class Gauntlet(RosterTournament):
         # a challenger alone leads nobody
         limit = self._progress().total if len(ranking) == 1 else None
         tally = self._total(played[0] if played else 0)
-        points, finished = tally.points(0), self.finished()
+        counts = tally.points(0), tally.known, tally.completed
+        terms = terms_in_turn(self._even_settings)
         result = MatchResult(
-            tally.players, tally.estimate(), points, tally.known, tally.completed, limit, finished
+            tally.players, tally.estimate(), *counts, limit, self.finished(), terms=terms
         )
         return result.sentence(alone=False)
 

@@ -95,6 +95,11 @@ class Swiss(RosterTournament):
             for code in values["ratings"] or ()
             if code not in self.competitors
         ]
+        if values["handicap"] and values["games_per_pairing"] % 2:
+            place = ("games_per_pairing",)
+            errors.append(
+                SettingError(place, "with a handicap, pairs are played", "an even number")
+            )
         if errors:
             raise SettingErrors(errors)
         self._openings = self._book(values["openings"], self._even_settings)

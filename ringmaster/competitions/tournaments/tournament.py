@@ -159,6 +159,8 @@ class Tournament(Competition):
             yield repeats
         if matchup.id in self._endless and not matchup.closed:
             yield endless_warning("rounds" if self.rosters else "number_of_games")
+        if matchup.settings.handicap and matchup.alternating and (matchup.limit or 0) % 2:
+            yield f"the last of {matchup.limit} games is half a pair: use an even number"
         trial = matchup.present_trial()
         if trial is not None and matchup.limit != 0:
             yield from sequential_warnings(matchup.limit, matchup.alternating, trial)
@@ -296,7 +298,7 @@ class Tournament(Competition):
 
     def _matchup_infos(self) -> list[MatchupInfo]:
         return [
-            MatchupInfo(id, tally, " v ".join(tally.players))
+            MatchupInfo(id, tally, " v ".join(tally.players), even=sum(tally.pairs.counts) > 0)
             if (matchup := self.matchups.get(id)) is None
             else matchup.info()
             for id, tally in self.tallies.items()
@@ -449,7 +451,7 @@ class Tournament(Competition):
         """Yield a table of each matchup; removed ones with results come last."""
         headings = self._headings()
         for matchup in self._shown():
-            settings = describe_settings(matchup.settings)
+            settings = describe_settings(matchup.settings, in_turn=matchup.alternating)
             yield matchup_table(matchup.info(), self._game, headings[matchup.id], settings)
         for info in self._matchup_infos():
             if info.settings is None and info.tally.completed:

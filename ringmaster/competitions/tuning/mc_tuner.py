@@ -169,10 +169,6 @@ class McTuner(GomillTune):
 
     def _wrong_settings(self) -> Iterator[SettingError]:
         yield from super()._wrong_settings()
-        komi = self.values["komi"]
-        if self._game == "go" and komi is not None and komi % 1 == 0:
-            text = f"{komi:g} is a whole number, so games may end in jigo"
-            yield SettingError(("komi",), text, "a fractional number such as 7.5")
         candidates = math.prod(p.split for p in self.parameters)
         if candidates > MOST_CANDIDATES:
             text = f"the splits make {candidates:,} candidates"

@@ -345,7 +345,7 @@ def test_handicap_of_one_player_is_no_strength_after_colours_alternate_either() 
 def test_half_a_pair_with_a_handicap_is_warned_of() -> None:
     for games, warned in ((7, True), (8, False)):
         playoff = go(call("Matchup", "a", "b", number_of_games=games, handicap=2, alternating=True))
-        assert ("half a pair" in "\n".join(playoff.summary().warnings)) is warned
+        assert ("the handicap once more" in "\n".join(playoff.summary().warnings)) is warned
 
 
 def results_of(playoff: Any) -> Any:

@@ -160,7 +160,7 @@ class Tournament(Competition):
         if matchup.id in self._endless and not matchup.closed:
             yield endless_warning("rounds" if self.rosters else "number_of_games")
         if matchup.settings.handicap and matchup.alternating and (matchup.limit or 0) % 2:
-            yield f"the last of {matchup.limit} games is half a pair: use an even number"
+            yield f"in {matchup.limit} games, one has the handicap once more: use an even number"
         trial = matchup.present_trial()
         if trial is not None and matchup.limit != 0:
             yield from sequential_warnings(matchup.limit, matchup.alternating, trial)

@@ -50,7 +50,7 @@ def import_material(words: Sequence[str], places: Places) -> Match:
     Raises UsageError, ParameterFileError.
     """
     command = unquoted(words)
-    if match_runners.recognises(command) and not os.path.isfile(words[0]):
+    if match_runners.recognises(command) and (len(command) > 1 or not os.path.isfile(words[0])):
         return match_runners.import_command_line(command, places)
     runner = next((word for word in command if match_runners.recognises([word])), None)
     if runner is not None:
@@ -78,8 +78,8 @@ def unquoted(words: Sequence[str]) -> list[str]:
     text = words[0] if len(words) == 1 else ""
     if not re.search("fast-?chess|cutechess", text) or os.path.exists(text):
         return list(words)
-    # a shell joins continued lines
-    return words_of(text.replace("\\\n", ""), "import")
+    # a shell joins continued lines, but not within quotes
+    return words_of(re.sub(r"""('[^']*'|"[^"]*")|\\\n""", r"\1", text), "import")
 
 
 def _import_files(texts: Sequence[Text], places: Places) -> Match:

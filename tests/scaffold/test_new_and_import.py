@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
@@ -133,6 +133,7 @@ def test_script_and_prefix_are_refused_with_what_to_write(
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)))
+@example(["\\\n", "' \\\n'", '"'])
 def test_quoted_words_are_read_as_they_were(words: list[str]) -> None:
     quoted = f"{MATCH} {shlex.join(words)}"
     assert unquoted([quoted]) == [*MATCH.split(), *words]
@@ -146,6 +147,14 @@ def test_list_of_engines_is_imported_into_a_file(before: bool, folder: Path) -> 
     words = [*option, "engines.json"] if before else ["engines.json", *option]
     assert run(["import", *words]) == 0
     assert 'matchups = [Matchup("a", "b")]' in (folder / "my.ctl").read_text()
+
+
+def test_command_line_of_a_program_that_is_there_is_imported(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "fastchess").write_text("")
+    assert run(["import", "./fastchess", *MATCH.split()[1:]]) == 0
+    assert 'competition_type = "playoff"' in capsys.readouterr().out
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))

@@ -132,7 +132,6 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "make a control file from another program's match or tune",
             "new.import_",
             forms=(
-                "[-o FILE.ctl] engines.json",
                 "[-o FILE.ctl] TUNE.conf | PARAMETER-FILE…",
                 "[-o FILE.ctl] fastchess|cutechess-cli -engine …",
             ),

@@ -11,7 +11,6 @@ from typing import Protocol
 from ringmaster.errors import UsageError, is_text, shown
 from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold import (
-    match_engines,
     match_runners,
     parameter_import,
     spsa_tuner,
@@ -34,7 +33,6 @@ class Importer(Protocol):
 #: By description of the files.
 IMPORTERS: dict[str, Importer] = {
     "an SPSA Tuner .conf (with its .var)": spsa_tuner,
-    "an engines.json of Cute Chess": match_engines,
     "an SPSA-settings.json5 of YaneuraOu": yaneuraou,
     "a parameter file of another tuner": parameter_import,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -241,20 +240,6 @@ def test_options_set_at_startup_become_options() -> None:
     assert arguments(match_of(line), "one")["options"] == {"Own Book": False}
 
 
-def test_engine_of_engines_json_is_imported_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    listed = {"name": "Best 1", "command": "/e/best", "protocol": "uci", "ponder": True}
-    (tmp_path / "engines.json").write_text(json.dumps([{"name": "x"}, listed]))
-    line = f"cutechess-cli -engine 'conf=Best 1' -engine cmd=/e/b {CLOCK}"
-    assert match_of(line).entrants[0].command == ["/e/best"]
-    assert arguments(match_of(line), "Best-1")["ponder"] is True
-    with pytest.raises(UsageError, match="conf='Worst' is in no engines"):
-        match_of(line.replace("Best 1", "Worst"))
-
-
 # openings, adjudication, test, records
 
 
@@ -360,6 +345,7 @@ def test_option_without_counterpart_becomes_a_note(option: str) -> None:
         (f"fastchess oops {TWO}", "'oops' comes before the first option"),
         (f"cutechess-cli {TWO} {CLOCK} -engine cmd=/e/c book=x.bin", "different books"),
         (f"fastchess {TWO} {CLOCK} -each colour=red", "has 'colour'; expected"),
+        (f"cutechess-cli -engine conf=Best {CLOCK}", "an engines.json is not read; write the"),
     ],
 )
 def test_option_for_another_match_is_refused(line: str, said: str) -> None:

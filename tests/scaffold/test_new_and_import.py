@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from pathlib import Path
@@ -140,13 +139,12 @@ def test_quoted_words_are_read_as_they_were(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_list_of_engines_is_imported_into_a_file(before: bool, folder: Path) -> None:
-    engines = [{"name": n, "command": n, "protocol": "uci"} for n in ("a", "b")]
-    (folder / "engines.json").write_text(json.dumps(engines))
+def test_file_is_imported_into_a_file(before: bool, folder: Path) -> None:
+    (folder / "tune.csv").write_text("Aggressiveness,30,0,200,10,0.0020,0\n")
     option = ["-o", "my.ctl"]
-    words = [*option, "engines.json"] if before else ["engines.json", *option]
+    words = [*option, "tune.csv"] if before else ["tune.csv", *option]
     assert run(["import", *words]) == 0
-    assert 'matchups = [Matchup("a", "b")]' in (folder / "my.ctl").read_text()
+    assert 'competition_type = "spsa"' in (folder / "my.ctl").read_text()
 
 
 def test_command_line_of_a_program_that_is_there_is_imported(

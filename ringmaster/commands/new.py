@@ -106,7 +106,7 @@ def _output(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
             output = rest.pop(0)
         elif option := re.fullmatch("(?:--output=|-o)(.+)", word, re.DOTALL):
             output = option[1]
-        elif word == "--" or (recognises([word]) and rest[:1] not in (["-o"], ["--output"])):
+        elif word == "--" or (recognises([word, *rest]) and rest[:1] not in (["-o"], ["--output"])):
             words += [word, *rest] if word != "--" else rest
             break
         elif word.startswith("-") and word != "-":

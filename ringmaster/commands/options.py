@@ -132,8 +132,9 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             "make a control file from another program's match or tune",
             "new.import_",
             forms=(
-                "[-o FILE.ctl] TUNE.conf | PARAMETER-FILE…",
                 "[-o FILE.ctl] fastchess|cutechess-cli -engine …",
+                "[-o FILE.ctl] gogui-twogtp -black … -white …",
+                "[-o FILE.ctl] TUNE.conf | PARAMETER-FILE…",
             ),
             arguments=(Argument("WHAT", "a file, or the words of a command line", "+"),),
             verbatim=True,

@@ -80,6 +80,10 @@ class Places:
         name = self.file(name)
         return name if "/" in name else f"./{name}"
 
+    def command(self, words: list[str]) -> list[str]:
+        """Return a command; its program is on PATH, or a file if it has a slash."""
+        return [self.executable(words[0]) if "/" in words[0] else words[0], *words[1:]]
+
 
 @dataclass
 class Entrant:

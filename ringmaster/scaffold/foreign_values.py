@@ -56,13 +56,13 @@ class Option:
 
 
 def options(words: Sequence[str]) -> list[Option]:
-    """Return the options of a command line; -name and --name are the same.
+    """Return the options of a command line; -name and --name are the same, -5 is a value.
 
     Raises UsageError for words before the first option.
     """
     parts: list[tuple[str, list[str]]] = []
     for word in words:
-        if word.startswith("-") and len(word) > 1:
+        if re.match("-+[^-0-9.]", word):
             parts.append((f"-{word.lstrip('-')}", []))
         elif parts:
             parts[-1][1].append(word)

@@ -36,7 +36,7 @@ IMPORTERS: dict[str, Importer] = {
     "an SPSA-settings.json5 of YaneuraOu": yaneuraou,
     "a parameter file of another tuner": parameter_import,
 }
-_KINDS = " or ".join(["a command line of fastchess or cutechess-cli", *IMPORTERS])
+_KINDS = " or ".join(["a command line of fastchess, cutechess-cli or gogui-twogtp", *IMPORTERS])
 #: Several files of these make one match.
 _COMBINED = (spsa_tuner, parameter_import)
 
@@ -74,7 +74,7 @@ def unquoted(words: Sequence[str]) -> list[str]:
     if not all(map(is_text, words)):
         raise UsageError("import: the arguments have a NUL, or are not UTF-8")
     text = words[0] if len(words) == 1 else ""
-    if not re.search("fast-?chess|cutechess", text) or os.path.exists(text):
+    if not re.search("fast-?chess|cutechess|twogtp", text) or os.path.exists(text):
         return list(words)
     # a shell joins continued lines, but not within quotes
     return words_of(re.sub(r"""('[^']*'|"[^"]*")|\\\n""", r"\1", text), "import")

@@ -1,4 +1,4 @@
-"""Import a match of fastchess or cutechess-cli from its command line.
+"""Import a match of fastchess, cutechess-cli or gogui-twogtp from its command line.
 
 An option with an effect on presentation or storage only becomes a note.  An option that would make
 it another match, or may make it one because it is unknown, is refused.
@@ -16,6 +16,7 @@ from typing import Any
 from ringmaster.control.python_text import Call
 from ringmaster.errors import UsageError, shown, similar
 from ringmaster.parameter_files.entries import plain
+from ringmaster.scaffold import gogui_twogtp
 from ringmaster.scaffold.control_file import Match, Places
 from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
 from ringmaster.scaffold.match_engines import CLOCK, MatchEngine
@@ -63,8 +64,8 @@ _TRACKED = ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "timeleft")
 
 
 def recognises(words: Sequence[str]) -> bool:
-    """Return whether words are a command line of one of the two programs."""
-    return bool(words) and _runner(words[0]) is not None
+    """Return whether words are a command line of one of the programs."""
+    return bool(words) and (_runner(words[0]) is not None or gogui_twogtp.program_length(words) > 0)
 
 
 def _runner(word: str) -> re.Match[str] | None:
@@ -74,7 +75,9 @@ def _runner(word: str) -> re.Match[str] | None:
 def import_command_line(words: Sequence[str], places: Places) -> Match:
     """Return the match of a command line.  Raises UsageError."""
     runner = _runner(words[0])
-    cutechess = runner is not None and runner["cutechess"] is not None
+    if runner is None:
+        return gogui_twogtp.import_command_line(words, places)
+    cutechess = runner["cutechess"] is not None
     return MatchReader(options(words[1:]), shlex.join(words), places, cutechess=cutechess).match
 
 

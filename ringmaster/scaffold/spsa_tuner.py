@@ -135,8 +135,7 @@ def _play(where: str, engine: Mapping[str, str], match: Match, places: Places) -
     }
     base, increment = (number(values[name] / 1000) for name in ("BaseTime", "IncTime"))
     control = time_control(f"{base}+{increment}", f"{where}: BaseTime, IncTime")
-    first, *others = command_words(engine["Engine1"], f"{where}: Engine1")
-    words = [places.executable(first) if "/" in first else first, *others]
+    words = places.command(command_words(engine["Engine1"], f"{where}: Engine1"))
     match.enter("", words, {"time_control": control}, "engine")
     if engine["Engine2"] != engine["Engine1"]:
         match.different.append(

@@ -346,6 +346,7 @@ def test_option_without_counterpart_becomes_a_note(option: str) -> None:
         (f"cutechess-cli {TWO} {CLOCK} -engine cmd=/e/c book=x.bin", "different books"),
         (f"fastchess {TWO} {CLOCK} -each colour=red", "has 'colour'; expected"),
         (f"cutechess-cli -engine conf=Best {CLOCK}", "an engines.json is not read; write the"),
+        (f"fastchess {TWO} {CLOCK} -seeds -1", "'-1' is not an integer of at least 0"),
     ],
 )
 def test_option_for_another_match_is_refused(line: str, said: str) -> None:

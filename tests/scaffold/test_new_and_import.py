@@ -147,11 +147,19 @@ def test_file_is_imported_into_a_file(before: bool, folder: Path) -> None:
     assert 'competition_type = "spsa"' in (folder / "my.ctl").read_text()
 
 
+@pytest.mark.parametrize(
+    ("program", "rest"),
+    [
+        ("./fastchess", MATCH.partition(" ")[2]),
+        ("bin/twogtp", "-black 'gnugo --mode gtp' -white 'gnugo --mode gtp' -size 9"),
+    ],
+)
 def test_command_line_of_a_program_that_is_there_is_imported(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    program: str, rest: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "fastchess").write_text("")
-    assert run(["import", "./fastchess", *MATCH.split()[1:]]) == 0
+    (folder / "bin").mkdir()
+    (folder / program).write_text("")
+    assert run(["import", program, *shlex.split(rest)]) == 0
     assert 'competition_type = "playoff"' in capsys.readouterr().out
 
 

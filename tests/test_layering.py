@@ -76,7 +76,7 @@ BUDGET = {
     "positions": 434,
     "reporting": 2588,
     "results": 1429,
-    "scaffold": 2617,
+    "scaffold": 2755,
     "server": 598,
     "sources": 467,
     "stats": 1072,

@@ -134,7 +134,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
             forms=(
                 "[-o FILE.ctl] fastchess|cutechess-cli -engine …",
                 "[-o FILE.ctl] gogui-twogtp -black … -white …",
-                "[-o FILE.ctl] TUNE.conf | PARAMETER-FILE…",
+                "[-o FILE.ctl] KATAGO-MATCH.cfg | TUNE.conf | PARAMETER-FILE…",
             ),
             arguments=(Argument("WHAT", "a file, or the words of a command line", "+"),),
             verbatim=True,

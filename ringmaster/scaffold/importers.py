@@ -11,6 +11,7 @@ from typing import Protocol
 from ringmaster.errors import UsageError, is_text, shown
 from ringmaster.parameter_files.text import Text
 from ringmaster.scaffold import (
+    katago_match,
     match_runners,
     parameter_import,
     spsa_tuner,
@@ -33,6 +34,7 @@ class Importer(Protocol):
 #: By description of the files.
 IMPORTERS: dict[str, Importer] = {
     "an SPSA Tuner .conf (with its .var)": spsa_tuner,
+    "a match.cfg of KataGo": katago_match,
     "an SPSA-settings.json5 of YaneuraOu": yaneuraou,
     "a parameter file of another tuner": parameter_import,
 }

@@ -245,7 +245,7 @@ def test_openbenchs_frozen_parameter_stays_frozen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a.csv", "s.json5"], "s.json5 is an SPSA-settings.json5 of YaneuraOu, which cannot be"),
+        (["a.csv", "match.cfg"], "match.cfg is a match.cfg of KataGo, which cannot be combined"),
         (["a.csv", "b.txt"], "a.csv (fishtest) and b.txt (openbench) cannot be combined"),
         (["a.csv", "fastchess", "-engine"], "'a.csv' and the command line of fastchess cannot be"),
         (["a.csv", "gone.csv"], "there is no file 'gone.csv'"),
@@ -261,7 +261,7 @@ def test_material_that_cannot_be_combined_is_named(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text(SAMPLES["fishtest"][1])
     (tmp_path / "b.txt").write_text(SAMPLES["openbench"][1])
-    (tmp_path / "s.json5").write_text("ENGINE_SETTINGS PARAMETERS_PATH")
+    (tmp_path / "match.cfg").write_text("numBots = 2")
     at = words.index("fastchess") if "fastchess" in words else len(words)
     assert run(["import", *words[:at], "-o", "x.ctl", *words[at:]]) == USAGE
     assert message in capsys.readouterr().err

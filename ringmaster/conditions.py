@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ from ringmaster.control.builds import Builds
 from ringmaster.control.changes import SettingChange
 from ringmaster.errors import EngineRebuilt, counted
 from ringmaster.model.builds import Build
+from ringmaster.model.go_rules import read_rules
 from ringmaster.model.jobs import GameJob, Task
 from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, Column, Listing, Table, Text
@@ -52,6 +54,8 @@ class ReportedConditions:
         #: How the run shares a cluster, or "".
         self.sharing = ""
         self._hosts: dict[str, HostTally] = {}
+        #: Rules of Go by the engines' own word, by player.
+        self._rules: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def builds(self) -> Builds:
@@ -80,6 +84,7 @@ class ReportedConditions:
         """Record the facts of a startup check; return a refused change of the engine's name."""
         if result.problems:
             return None
+        self._rules[result.code] = read_rules(result.rules)
         code, facts = self.contestant(result.code), {"hash": result.hash, "threads": result.threads}
         return self.builds.report(code, result.name, is_own=code == result.code, **facts)
 
@@ -236,6 +241,17 @@ class ReportedConditions:
         }
 
     # CPUs
+
+    def rules_conflict(self) -> str:
+        """Return a warning if the engines' own words on the rules of Go differ, else ""."""
+        for (first, one), (second, other) in combinations(self._rules.items(), 2):
+            parts = [f"{k} {one[k]} and {other[k]}" for k in one if other.get(k, one[k]) != one[k]]
+            if parts:
+                return (
+                    f"{first} and {second} play by different rules of Go ({', '.join(parts)}); "
+                    "tell them the same, as in rules = 'chinese'"
+                )
+        return ""
 
     def crowding(self, parallel: int, cpus: int) -> str:
         """Return a warning if simultaneous games need more CPUs than usable, else "".

@@ -42,7 +42,7 @@ from ringmaster.errors import (
     StateRefused,
     StoreCorrupt,
 )
-from ringmaster.model.jobs import is_of_closing_match
+from ringmaster.model.jobs import CheckJob, is_of_closing_match
 from ringmaster.model.output_files import cache_folder, replacing
 from ringmaster.model.players import Player, Source
 from ringmaster.model.report import ChartGroup, Report, Table
@@ -237,9 +237,20 @@ class LoadedCompetition:
         self.control_file.warn_all(self._failures)
 
     def setup(self) -> Setup:
-        """Return the competition's facts for the start of a run.  Raises ControlFileError."""
+        """Return the competition's facts for the start of a run, with checks of referees.
+
+        Raises ControlFileError.
+        """
         with self.locating_errors():
-            return self.competition.setup()
+            setup = self.competition.setup()
+        referees = {
+            job.settings.referee.code: CheckJob(
+                f"check-{job.settings.referee.code}-referee", job.settings.referee, job.settings
+            )
+            for job in setup.checks
+            if job.settings.referee is not None
+        }
+        return msgspec.structs.replace(setup, checks=[*setup.checks, *referees.values()])
 
     def warnings(self, summary: Summary | None = None) -> list[str]:
         """Return the warnings about the control file as text.

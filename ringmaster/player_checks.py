@@ -93,11 +93,12 @@ class FirstTests:
         if isinstance(definition, dict):
             definition = [definition.get(name) for name in _PROGRAM]
         limits = (player.nodes, player.depth, player.move_time, str(player.time_control))
+        rules = settings.get("rules")
         tuned = [settings.get(name) for name in ("parameters", "options")]
         conditions = self._loaded.conditions
         build = conditions.builds.current.get(conditions.contestant(player.code))
         files = None if build is None else build.label
-        text = json.dumps([limits, definition, tuned, files], sort_keys=True, default=str)
+        text = json.dumps([limits, definition, tuned, files, rules], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -232,6 +232,8 @@ class Ringmaster:
             self._run_log.warn(line)
         for line in tests.untested:
             self._run_log.say(line)
+        if conflict := self._loaded.conditions.rules_conflict():
+            self._run_log.warn(f"warning: {conflict}")
         self._tests = tests.outcomes
 
     def _warn_of_crowding(self) -> None:

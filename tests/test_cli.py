@@ -210,6 +210,7 @@ def test_show_json_has_the_keys_of_its_type(
         "players": ["a", "b"],
         "wins": [0, 0],
         "forfeits": [0, 0],
+        "disputes": [0, 0],
         "forfeits_by_kind": [{}, {}],
         "doubts": [],
     }

@@ -12,6 +12,7 @@ import pytest
 from ringmaster.conditions import SHARING, ReportedConditions
 from ringmaster.execution.affinity import usable_cpus
 from ringmaster.model.cluster import Host
+from ringmaster.model.go_rules import NAMED
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings, Task
 from ringmaster.model.players import Player
 from ringmaster.model.report import Report
@@ -343,3 +344,31 @@ def test_control_groups_limit_usable_cpus(tmp_path: Path, files: dict[str, str],
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert usable_cpus(root=tmp_path) == min(most, usable_cpus(root=tmp_path / "-"))
+
+
+def go_conditions() -> ReportedConditions:
+    players = {name: call("Player", name) for name in "abc"}
+    matchups = [call("Matchup", "a", "b")]
+    return ReportedConditions(
+        make("playoff", players=players, matchups=matchups, board_size=9, komi=7.5)
+    )
+
+
+def test_engines_with_other_rules_by_their_own_word_are_named() -> None:
+    conditions = go_conditions()
+    for code, rules in (("a", "chinese"), ("b", "tromp-taylor")):
+        parts = json.dumps({**NAMED[rules].as_json(), "friendlyPassOk": code == "a"})
+        conditions.take_check(CheckResult(f"check-{code}", code, rules=parts))
+    assert conditions.rules_conflict() == (
+        "a and b play by different rules of Go (ko SIMPLE and POSITIONAL, suicide False and True, "
+        "whiteHandicapBonus N and 0, friendlyPassOk True and False); tell them the same, as in "
+        "rules = 'chinese'"
+    )
+
+
+@pytest.mark.parametrize("answer", ["", "no idea", "[1]", json.dumps(NAMED["chinese"].as_json())])
+def test_engines_that_say_nothing_else_of_their_rules_are_not_named(answer: str) -> None:
+    conditions = go_conditions()
+    for code, rules in (("a", json.dumps(NAMED["chinese"].as_json())), ("b", answer)):
+        conditions.take_check(CheckResult(f"check-{code}", code, rules=rules))
+    assert conditions.rules_conflict() == ""

@@ -58,8 +58,8 @@ def _check(arguments: argparse.Namespace) -> dict[str, Any]:
         results = check_players(loaded, executor, _report, thorough=not arguments.quick)
     failure = loaded.check_failure(results)
     crowding = loaded.conditions.crowding(parallel, usable_cpus(arguments.affinity or None))
-    if crowding:
-        warnings.append(f"warning: {crowding}")
+    conflict = loaded.conditions.rules_conflict()
+    warnings += [f"warning: {line}" for line in (crowding, conflict) if line]
     by_player: dict[str, list[CheckResult]] = {}
     for result in results:
         by_player.setdefault(result.code, []).append(result)

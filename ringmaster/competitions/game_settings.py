@@ -6,24 +6,35 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ringmaster.competitions.common_settings import PLAYER_DEFAULTS, Margin, check_defaults
+from msgspec.structs import replace
+
+from ringmaster.competitions.common_settings import (
+    PLAYER_DEFAULTS,
+    Margin,
+    check_defaults,
+    find_player,
+    placed,
+)
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
 from ringmaster.competitions.setting_types import OneOrMore, flag, one_of, optional
-from ringmaster.errors import SettingError
+from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.formats.annotations import RECORD_INFO
 from ringmaster.games.tablebases import find_problem
 from ringmaster.games.variants import check_variant
+from ringmaster.model.go_rules import NAMED, Rules
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases
-from ringmaster.model.players import GameName
+from ringmaster.model.players import GameName, Player, Restart
 from ringmaster.model.settings import (
     CallOf,
     Context,
     FileName,
     Float,
+    Identifier,
     Integer,
     ListOf,
     OneOf,
     Setting,
+    SettingPath,
     String,
 )
 from ringmaster.model.time_control import LONGEST
@@ -102,6 +113,50 @@ TABLEBASES = CallOf(
 )
 
 
+def _rules(values: dict[str, Any], context: Context) -> Rules:
+    if values["tax"] is None:
+        values["tax"] = "seki" if values["scoring"] == "territory" else "none"
+    return Rules("own", **values)
+
+
+class _RulesType(CallOf):
+    """A name of rules, or Rules(…) with the parts."""
+
+    def describe(self) -> str:
+        return f"{', '.join(map(repr, NAMED))} or {super().describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if not isinstance(value, str):
+            return super().interpret(value, path, context)
+        name = value.lower().replace("_", "-").replace(" ", "-")
+        if name in NAMED:
+            return NAMED[name]
+        return context.refuse(path, f"{shown(value)} names no rules", nearest(name, [*NAMED]))
+
+
+RULES = _RulesType(
+    "Rules",
+    (
+        one_of(
+            "ko",
+            ("simple", "positional", "situational"),
+            "Forbid only the immediate recapture of a ko, or the repetition of any earlier "
+            "position (situational: with the same side to move).",
+        ),
+        one_of("scoring", ("area", "territory"), "Count area, or territory and prisoners."),
+        optional(
+            "tax",
+            OneOf("none", "seki", "all"),
+            "Territory that does not count: in seki, or two points of each group; by default that "
+            "in seki under territory scoring.",
+        ),
+        flag("suicide", "Allow self-capture.", True),
+        flag("button", "Give half a point for the first pass."),
+    ),
+    _rules,
+)
+
+
 def check_adjudication(settings: GameSettings) -> None:
     """Raise SettingError for adjudication that the game or variant does not support."""
     if settings.game == "go":
@@ -139,29 +194,25 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "Handicap stones on fixed points, or on points that Black chooses.",
     ),
     Setting("move_limit", Integer(minimum=1), "Plies after which the referee ends a game.", 1000),
+    optional(
+        "rules",
+        RULES,
+        "Rules of Go, told to engines with ``kata-set-rules`` or ``kgs-rules``; by default those "
+        "of ``Rules()``, of which engines are told nothing.",
+    ),
     one_of(
         "scorer",
-        ("players", "internal"),
-        "Scorer of a finished game: the engines, or the ringmaster.",
+        ("players", "internal", "referee"),
+        "Scorer of a finished game: the engines, the ringmaster (with all stones alive), or a "
+        "third engine.",
     ),
-    one_of(
-        "scoring",
-        ("area", "territory"),
-        "Scoring rule of the ringmaster, which counts all stones on the board as alive.",
-    ),
+    optional("referee", Identifier(), 'Code of the player that scores, with ``scorer="referee"``.'),
     optional(
         "internal_scorer_handicap_compensation",
         OneOf("no", "full", "short"),
-        "Points for White for each handicap stone (short: except the first); by default "
-        "full for area scoring and no for territory scoring.",
+        "Points for White for each handicap stone (short: except the first); by default as in the "
+        "``rules``, and full without them.",
     ),
-    one_of(
-        "ko_rule",
-        ("simple", "positional", "situational"),
-        "Forbid only the immediate recapture of a ko, or the repetition of any earlier "
-        "position (situational: with the same side to move).",
-    ),
-    flag("suicide", "Allow self-capture.", True),
     flag(
         "cleanup",
         "After two passes, continue with kgs-genmove_cleanup until dead stones are captured and "
@@ -241,16 +292,18 @@ RECORD_FORMATS: dict[GameName, tuple[str, ...]] = {
 #: Fields of GameSettings, without the game itself.
 _GAME_FIELDS = tuple(field for field in GameSettings.__struct_fields__ if field != "game")
 
-#: Rules of Go with their defaults.
-_RULES_OF_GO = {"scoring": "area", "ko_rule": "simple", "suicide": True, "cleanup": False}
+_COMPENSATION = "internal_scorer_handicap_compensation"
+#: Settings of Go alone, with those of their defaults that are not None.
+_OF_GO = {
+    **dict.fromkeys(("board_size", "komi", "handicap", "rules", "referee", _COMPENSATION)),
+    "scorer": "players",
+    "cleanup": False,
+}
 
 
 def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSettings:
     """Return the settings of a game.  Raises SettingError for those of another one."""
     arguments = {name: values[name] for name in _GAME_FIELDS if values.get(name) is not None}
-    rule = "internal_scorer_handicap_compensation"
-    if game == "go" and rule not in arguments and arguments.get("scoring") == "territory":
-        arguments[rule] = "no"
     formats = RECORD_FORMATS[game]
     if arguments.get("record_format", formats[0]) not in formats:
         raise SettingError(
@@ -265,10 +318,14 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
             if name not in arguments:
                 raise SettingError((name,), f"{name!r} is missing", "a number")
         _check_handicap(arguments)
-        _check_scoring(arguments)
+        rules: Rules = arguments.get("rules", Rules())
+        compensation = values.get(_COMPENSATION) or rules.compensation
+        arguments["rules"] = rules = replace(rules, compensation=compensation)
+        arguments["referee"] = _referee(values)
+        _check_scoring(rules, arguments)
     else:
-        for name in ("board_size", "komi", "handicap", rule, *_RULES_OF_GO):
-            if name in arguments and arguments[name] != _RULES_OF_GO.get(name):
+        for name, default in _OF_GO.items():
+            if values.get(name, default) not in (default, None):
                 raise SettingError((name,), f"{name!r} has no meaning in {game}")
     variant = arguments.get("variant", "standard")
     if game != "chess" and variant != "standard":
@@ -284,20 +341,32 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     return settings
 
 
-def _check_scoring(arguments: Mapping[str, Any]) -> None:
-    if arguments.get("scoring") != "territory":
-        return
-    if arguments.get("scorer") != "internal":
-        raise SettingError(
-            ("scoring",),
-            "the players use scoring rules of their own",
-            "scorer = 'internal' as well",
-        )
-    if arguments.get("cleanup"):
+def _referee(values: Mapping[str, Any]) -> Player | None:
+    """Return the engine that scores, without a clock and kept from game to game."""
+    code, scorer = values.get("referee"), values.get("scorer")
+    if (code is None) != (scorer != "referee"):
+        name = "referee" if code is None else "scorer"
+        remedy = "the code of a player" if code is None else "scorer = 'referee' as well"
+        raise SettingError((name,), "a referee is named by both 'scorer' and 'referee'", remedy)
+    if code is None:
+        return None
+    definition = find_player(values, code, ("referee",))
+    with placed("players", code):
+        player = definition.make(code, "go")
+    restart: Restart = "off" if player.restart == "auto" else player.restart
+    return replace(player, time_control=None, move_time=None, restart=restart)
+
+
+def _check_scoring(rules: Rules, arguments: Mapping[str, Any]) -> None:
+    if rules.scoring == "territory" and arguments.get("cleanup"):
         raise SettingError(
             ("cleanup",),
             "under territory scoring, each move of the cleanup costs a point",
-            "scoring = 'area'",
+            "rules with area scoring",
+        )
+    if rules.tax == "all" and arguments.get("scorer") == "internal":
+        raise SettingError(
+            ("scorer",), "the ringmaster does not count a group tax", "'players' or 'referee'"
         )
 
 

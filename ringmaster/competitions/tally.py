@@ -70,6 +70,7 @@ class Tally(msgspec.Struct):
                    wins of the first player, wins of the second, draws, unknown results
     forfeit_kinds  games lost by a fault, by player and fault
     extra_moves    games in which a player sent moves without a search, by player
+    disputes       games in which a player named another winner than the referee, by player
     unknown_kinds  games with an unknown result by reason
     cpu, timed     CPU seconds by player, and the number of games with a measurement
     pairs          the first player's results by pairs, where colours alternate
@@ -84,6 +85,7 @@ class Tally(msgspec.Struct):
     by_colour: list[list[int]] = msgspec.field(default_factory=lambda: [[0, 0, 0, 0], [0, 0, 0, 0]])
     forfeit_kinds: list[dict[str, int]] = msgspec.field(default_factory=lambda: [{}, {}])
     extra_moves: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    disputes: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     unknown_kinds: dict[str, int] = msgspec.field(default_factory=dict)
     cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
     timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
@@ -141,6 +143,7 @@ class Tally(msgspec.Struct):
         _count(self.endings, ending)
         for index, used in enumerate(result.usage):
             self.extra_moves[seat[index]] += used.extra_moves > 0
+            self.disputes[seat[index]] += used.disputed
             if used.cpu_time is not None:
                 self.cpu[seat[index]] += used.cpu_time
                 self.timed[seat[index]] += 1
@@ -182,6 +185,7 @@ class Tally(msgspec.Struct):
             by_colour=[[c[1], c[0], c[2], c[3]] for c in reversed(self.by_colour)],
             forfeit_kinds=self.forfeit_kinds[::-1],
             extra_moves=self.extra_moves[::-1],
+            disputes=self.disputes[::-1],
             cpu=self.cpu[::-1],
             timed=self.timed[::-1],
             pairs=self.pairs.turned(),
@@ -248,7 +252,7 @@ SHARE, FEW, MANY = 0.02, 3, 20
 class Doubt(msgspec.Struct, frozen=True):
     """A reason why results may not be what they seem.
 
-    kind      "faults", "void games", "extra moves", "repeats"
+    kind      "faults", "void games", "extra moves", "disputes", "repeats"
     player    code of the player at fault, "" for none
     count     games
     sentence  for users, without a full stop
@@ -270,12 +274,14 @@ def doubts_of(
     tallies = list(tallies)
     games: Counter[str] = Counter()
     extra: Counter[str] = Counter()
+    disputes: Counter[str] = Counter()
     for tally in tallies:
         codes = [*map(contestant_of, tally.players)]
         for code in dict.fromkeys(("", *codes)):
             games[code] += tally.completed
-        for code, count in zip(codes, tally.extra_moves, strict=True):
+        for code, count, disputed in zip(codes, tally.extra_moves, tally.disputes, strict=True):
             extra[code] += count
+            disputes[code] += disputed
     lost, void = lost_of(tallies, contestant_of), void_of(tallies, contestant_of)
     void.get("", {}).pop(STANDSTILL, None)
     doubts: list[tuple[float, Doubt]] = []
@@ -296,6 +302,9 @@ def doubts_of(
     for code, count in extra.items():
         text = f"{code} sent moves without a search in {count} of {counted(games[code], 'game')}"
         add("extra moves", code, count, games[code], text)
+    for code, count in disputes.items():
+        text = f"{code} names another winner than the referee in {count} of {games[code]} games"
+        add("disputes", code, count, games[code], text)
     repeats = sum(tally.repeats for tally in tallies)
     text = f"{repeats} of {counted(games[''], 'game')} repeat an earlier one, move for move"
     add("repeats", "", repeats, games[""], text)
@@ -373,6 +382,8 @@ def remedies(reason: str, void: bool) -> list[str]:
     """
     if reason in TIME_LOSSES:
         return ["give more time or a larger margin", "play fewer games at a time (-j)"]
+    if reason == "referee":
+        return ["repair the referee and run again", "name another one (referee)"]
     choices = ["repair the engine and run again"]
     if void:
         choices.append('have crashes and hangs lose the game (failures = "loss")')

@@ -20,6 +20,7 @@ from typing import Final
 from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, MAX_TEXT, Engine, Limits, Thought, start_timeout
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout, cut
+from ringmaster.model.go_rules import KGS, Rules
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Problem, problems_of
@@ -37,6 +38,7 @@ _COLOURS: Final = ("b", "w")
 _MAX_VERSION: Final = 32
 _CLEANUP: Final = "kgs-genmove_cleanup"
 _CLAIMING: Final = "gomill-genmove_ex"
+_SET_RULES, _GET_RULES = "kata-set-rules", "kata-get-rules"
 #: Seconds for an engine that has refused a move to answer the commands behind it.
 _REMAINDER = 1.0
 #: Seconds for the answer to a command that was written together with the one before.
@@ -128,6 +130,9 @@ class GtpEngine(Engine):
     _ahead: int = 0
     #: Whether it gets time_left before each move.
     _sends_time_left: bool = False
+    #: After `check`: whether it was told the rules, and its own word on them, "" without one.
+    told_rules: bool = False
+    rules: str = ""
     #: Whether it has known_command, as far as is known.
     _has_known_command: bool = True
 
@@ -251,6 +256,8 @@ class GtpEngine(Engine):
             needed.append("fixed_handicap")
         if settings.cleanup:
             needed.append(_CLEANUP)
+        if settings.referee is not None and settings.referee.code == self.player.code:
+            needed.append("final_score")
         # An unknown command is tried.
         missing = [name for name in needed if self._is_known(name) is False]
         if missing:
@@ -262,9 +269,24 @@ class GtpEngine(Engine):
                 problems.append(Problem("it has neither of the commands " + ", ".join(either)))
         try:
             self._set_up(settings)
+            self.told_rules = bool(self._rules_command(settings.rules))
+            self.rules = self.optional(_GET_RULES) or ""
+            if settings.rules.name and self.rules:
+                wrong = settings.rules.differences(self.rules)
+                if wrong:
+                    problems.append(Problem(f"told the rules, it has others: {wrong}"))
         except EngineError as error:
             problems += problems_of(error)
         return problems
+
+    def _rules_command(self, rules: Rules) -> tuple[str, ...]:
+        """Return the command that tells the engine the rules, () without one."""
+        if not rules.name:
+            return ()
+        if self.knows(_SET_RULES):
+            return _SET_RULES, rules.command
+        known = rules.command in KGS and self.knows("kgs-rules")
+        return ("kgs-rules", KGS[rules.command]) if known else ()
 
     def _set_up(self, settings: GameSettings) -> None:
         self._delayed, self._begun = (), None
@@ -276,8 +298,10 @@ class GtpEngine(Engine):
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
             ("komi", number(settings.komi)),
+            self._rules_command(settings.rules),
         ):
-            self._delayed += (self._make(words, label=" ".join(words)),)
+            if words:
+                self._delayed += (self._make(words, label=" ".join(words)),)
         self.send_delayed()
         self._set_clock()
         self._timeout = settings.hang_timeout

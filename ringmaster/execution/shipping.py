@@ -181,6 +181,9 @@ class Cache:
                 paths = tuple(self._places.get(path, path) for path in settings.tablebases.paths)
                 tables = msgspec.structs.replace(settings.tablebases, paths=paths)
                 settings = msgspec.structs.replace(settings, tablebases=tables)
+            if settings.referee is not None:
+                referee = self._player(settings.referee)
+                settings = msgspec.structs.replace(settings, referee=referee)
             players = (self._player(first), self._player(second))
             return msgspec.structs.replace(job, players=players, settings=settings)
         player = self._player(job.player)

@@ -149,6 +149,7 @@ def _root(record: GameRecord) -> str:
         ("GN", one_line(f"{record.competition} {record.game_id}".strip())),
         ("DT", one_line(record.date)),
         ("RE", one_line(record.score) or "?"),
+        ("RU", str(record.settings.rules) if record.settings.rules.name else ""),
     )
     head += [f"{name}[{_quoted(text)}]" for name, text in simple if text]
     reason = reason_line(record)

@@ -99,8 +99,8 @@ def game_rules(settings: GameSettings) -> Begin:
         )
     from ringmaster.games.go import new_go_game
 
-    ko_rule, suicide = settings.ko_rule, settings.suicide
-    return lambda fen: new_go_game(settings.board_size, ko_rule=ko_rule, suicide=suicide)
+    rules = settings.rules
+    return lambda fen: new_go_game(settings.board_size, ko_rule=rules.ko, suicide=rules.suicide)
 
 
 def plies_before(game: GameName, start: str | None) -> int:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from ringmaster.model.go_rules import Rules
 from ringmaster.model.players import GameName, OptionValue, Player
 
 
@@ -48,10 +49,7 @@ class Tablebases(msgspec.Struct, frozen=True):
 
 
 Handicap = Literal["fixed", "free"]
-Scorer = Literal["players", "internal"]
-Compensation = Literal["no", "full", "short"]
-KoRule = Literal["simple", "positional", "situational"]
-Scoring = Literal["area", "territory"]
+Scorer = Literal["players", "internal", "referee"]
 EnteringKing = Literal["27", "24", "trial", "none"]
 Failures = Literal["void", "loss"]
 Apply = Literal["live", "newgame", "restart"]
@@ -122,8 +120,8 @@ class GameSettings(msgspec.Struct, frozen=True):
     margin        seconds that an engine may overstep its clock or move time, unless its
                   player has a margin
     hang_timeout  seconds for a move under any other limit, and for any other command
-    scoring       counting method of the internal scorer
-    ko_rule, suicide  rules of the Go referee beside the simple ko
+    rules         of Go; engines are told those that have a name
+    referee       the engine that scores finished games, with `scorer` "referee"
     cleanup       whether play continues after two passes, until dead stones are off
     variant       "standard", "chess960", or another variant's name in UCI_Variant
     entering_king  rule for a king in the enemy's camp at shogi: declaration with 27 or 24
@@ -141,13 +139,11 @@ class GameSettings(msgspec.Struct, frozen=True):
     handicap: int | None = None
     handicap_style: Handicap = "fixed"
     scorer: Scorer = "players"
-    internal_scorer_handicap_compensation: Compensation = "full"
     move_limit: int = 1000
     margin: float = 0.05
     hang_timeout: float = 60.0
-    scoring: Scoring = "area"
-    ko_rule: KoRule = "simple"
-    suicide: bool = True
+    rules: Rules = Rules()
+    referee: Player | None = None
     cleanup: bool = False
     variant: str = "standard"
     entering_king: EnteringKing = "27"

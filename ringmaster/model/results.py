@@ -38,6 +38,7 @@ class EngineUsage(msgspec.Struct, frozen=True):
     slowest      seconds of its slowest move
     ponder_cpu_time  seconds of CPU while pondering (part of cpu_time)
     extra_moves  moves that it sent without a search, which were dropped
+    disputed     whether it names another winner than the referee's engine
     """
 
     name: str = ""
@@ -48,6 +49,7 @@ class EngineUsage(msgspec.Struct, frozen=True):
     description: str = ""
     ponder_cpu_time: float | None = None
     extra_moves: int = 0
+    disputed: bool = False
 
 
 class GameResult(msgspec.Struct, frozen=True, tag="game"):
@@ -64,7 +66,8 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
              clock), "protocol", "start", "setup", "perpetual check",
              "declaration", "illegal declaration", "trial", "impasse", "tablebases",
              "adjudicated draw", "adjudicated win", "standstill" (the computer or the
-             worker did not run), or the ending of a chess variant
+             worker did not run), "referee" (the engine that scores failed), or the ending
+             of a chess variant
     detail   one line for a person: the margin, the move, the engine's last output
     forfeit  whether the loser lost by a fault (illegal move, time, GTP failure)
     score    "B+3.5", "W+R", "W+F", "0", "?", "Void" in Go; "1-0", "0-1",
@@ -211,6 +214,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     tested_as    the player whose thorough check covers the same engine, or ""
     hash, threads  current megabytes and threads; None if unknown
     nps          nodes a second, if the job measures them
+    rules        an engine's own word on the rules of Go (`kata-get-rules`), "" without one
     """
 
     check_id: str
@@ -224,6 +228,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     hash: int | None = None
     threads: int | None = None
     nps: float | None = None
+    rules: str = ""
 
 
 class HostTally(msgspec.Struct):

@@ -80,7 +80,8 @@ CLEANUP_BEGINS: Final = "cleanup begins"
 class GameRunner:
     """Plays one job with two engines (colour order), launched or not.
 
-    live  receives the record of the game in progress
+    live   receives the record of the game in progress
+    third  the engine of `settings.referee`
     """
 
     def __init__(
@@ -89,11 +90,14 @@ class GameRunner:
         engines: Sequence[Engine],
         *,
         live: LiveRecord | None = None,
+        third: Engine | None = None,
     ) -> None:
         self.job = job
         self.engines: Sequence[Engine] = engines
         self._live = live if job.record else None
         self._referee = REFEREES[job.settings.game](job)
+        self._referee.third = third
+        self._all = engines if third is None else (*engines, third)
         settings = job.settings
         self._clocks = tuple(
             Clock(player, margin=settings.margin, hang_timeout=settings.hang_timeout)
@@ -124,7 +128,7 @@ class GameRunner:
         """Play the game.  Raises JobAbandoned."""
         self._started = time.time()
         begun = time.monotonic()
-        transcript = transcript_of(self.job)
+        transcript = self._referee.transcript = transcript_of(self.job)
         if self._live is not None:
             first, second = self.job.players
             self._live.begin(self.job.id, (first.code, second.code))
@@ -139,13 +143,14 @@ class GameRunner:
             # An engine that hangs gets no more requests.
             sound = settlement.outcome != "void" and settlement.reason not in REASONS_TO_DISCARD
             self._end_game(settlement)
-            usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
+            one, other = settlement.disputed
+            usage = self._measure(0, sound, one), self._measure(1, sound, other)
             at_fault = settlement.outcome == "void" or settlement.forfeit
             if at_fault and transcript is not None:
                 transcript.want()
         finally:
             if transcript is not None:
-                for engine in self.engines:
+                for engine in self._all:
                     if engine.is_launched:
                         engine.channel.transcript = None
                 transcript.close()
@@ -455,7 +460,7 @@ class GameRunner:
             "void", None, reason, self._referee.score_of_void, detail=detail, faulty=faulty
         )
 
-    def _measure(self, index: int, *, ask: bool) -> EngineUsage:
+    def _measure(self, index: int, ask: bool, disputed: bool) -> EngineUsage:
         engine = self.engines[index]
         used = self._meters[index].read(ask=ask)
         # A description of each candidate would fill the store.
@@ -470,6 +475,7 @@ class GameRunner:
             description="" if tuned else engine.description,
             ponder_cpu_time=self._pondering.used[index],
             extra_moves=extra_moves,
+            disputed=disputed,
         )
 
     def _result(
@@ -490,7 +496,7 @@ class GameRunner:
                 # The game counts without its record.
                 notes.append(f"no game record: {error}")
         stderr: list[tuple[str, str]] = [("ringmaster", note) for note in notes]
-        for engine in self.engines:
+        for engine in self._all:
             if engine.is_launched:
                 # Read in any case, for the echo on the terminal.
                 lines = engine.channel.errors.take()

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ringmaster.engines.engine import Engine
+import msgspec
+
+from ringmaster.engines.engine import RESTART_PATIENCE, Engine, start_timeout
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import EngineError, EngineProtocolError
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.go import GoGame, fixed_handicap, new_go_game, parse_vertex
-from ringmaster.model.jobs import GameJob
+from ringmaster.model.jobs import GameJob, Opening
+from ringmaster.model.players import Player
 from ringmaster.model.results import GameRecord
 from ringmaster.play.referee import Referee, Settlement
 
@@ -45,8 +48,8 @@ class GoReferee(Referee):
             settings.board_size,
             self.setup,
             1 if self.setup else 0,
-            ko_rule=settings.ko_rule,
-            suicide=settings.suicide,
+            ko_rule=settings.rules.ko,
+            suicide=settings.rules.suicide,
         )
 
     def _fixed(self, engines: Sequence[Engine]) -> tuple[str, ...]:
@@ -102,50 +105,86 @@ class GoReferee(Referee):
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
         assert isinstance(game, GoGame)
         settings = self.job.settings
+        rules = settings.rules
         if settings.scorer == "internal":
-            margin = game.margin(settings.komi, self._compensation(), scoring=settings.scoring)
+            margin = game.margin(
+                settings.komi, self._compensation(), scoring=rules.scoring, button=rules.button
+            )
             winner = None if margin == 0 else 0 if margin > 0 else 1
             return _agree([FinalScore(winner, abs(margin))])
-        return self._ask(engines)
+        answers, notes = self._ask(engines)
+        if settings.referee is not None:
+            return self._by_referee(settings.referee, game, answers, notes)
+        settlement = _agree(list(filter(None, answers)))
+        if settlement.detail in ("", "jigo") and len(notes) == len([*filter(None, answers)]):
+            # The answers repeat the result.
+            return settlement
+        return replace(settlement, notes=tuple(notes))
 
     def _compensation(self) -> float:
         stones = len(self.setup)
-        rule = self.job.settings.internal_scorer_handicap_compensation
+        rule = self.job.settings.rules.compensation
         if stones == 0 or rule == "no":
             return 0.0
         return float(stones if rule == "full" else stones - 1)
 
-    def _ask(self, engines: Sequence[Engine]) -> Settlement:
-        """Score by the players' answers, as Gomill does: one answer is enough, two must name
-        the same winner, and a margin counts only when both give it."""
-        answers: list[FinalScore] = []
+    def _ask(self, engines: Sequence[Engine]) -> tuple[list[FinalScore | None], list[str]]:
+        """Return the players' scores, None where there is none, and their answers as notes."""
+        answers: list[FinalScore | None] = []
         notes: list[str] = []
         for engine in engines:
             assert isinstance(engine, GtpEngine)
-            code = engine.player.code
-            if not engine.player.is_reliable_scorer:
-                continue
+            code, text = engine.player.code, None
             try:
-                text = self._final_score(engine)
+                if engine.player.is_reliable_scorer:
+                    text = self._final_score(engine)
             except EngineError as error:
                 notes.append(f"{code} could not score: {error}")
-                continue
-            if text is None:
-                continue
-            answer = FinalScore.read(text)
-            if answer is not None:
-                answers.append(answer)
-            notes.append(f"{code} final_score: {text[:200]}")
-        settlement = _agree(answers)
-        if settlement.detail in ("", "jigo") and len(notes) == len(answers):
-            # The answers repeat the result.
-            return settlement
-        return replace(settlement, notes=tuple(notes))
+            answers.append(None if text is None else FinalScore.read(text))
+            if text is not None:
+                notes.append(f"{code} final_score: {text[:200]}")
+        return answers, notes
 
     def _final_score(self, engine: GtpEngine) -> str | None:
         if not engine.is_usable():
             raise EngineError("it is not there any more", engine.player.code)
         return engine.optional("final_score")
+
+    def _by_referee(
+        self, referee: Player, game: GoGame, answers: list[FinalScore | None], notes: list[str]
+    ) -> Settlement:
+        """Score by the third engine; in a new process once if it fails."""
+        engine = self.third
+        assert isinstance(engine, GtpEngine)
+        for is_last in (False, True):
+            try:
+                text, dead = self._replay(engine, game)
+                break
+            except EngineError as error:
+                engine.end(RESTART_PATIENCE)
+                if is_last:
+                    detail = f"the referee {referee.code}: {error}"
+                    return Settlement("void", None, "referee", "Void", detail, notes=tuple(notes))
+        notes += [f"referee {referee.code} final_score: {text[:200]}"]
+        notes += [f"dead stones: {' '.join(dead.split())[:2000]}"] if dead and dead.strip() else []
+        score = FinalScore.read(text)
+        settlement = _agree([score] if score else [])
+        one, other = (bool(score and a and a.winner != score.winner) for a in answers)
+        return replace(settlement, notes=tuple(notes), disputed=(one, other))
+
+    def _replay(self, engine: GtpEngine, game: GoGame) -> tuple[str, str | None]:
+        """Return an engine's score of a game, and its dead stones.  Raises EngineError."""
+        settings = self.job.settings
+        if not engine.is_usable():
+            engine.launch(self.transcript, timeout=start_timeout(settings, engine.player))
+        engine.channel.transcript = self.transcript
+        engine.start_game(msgspec.structs.replace(settings, cleanup=False), Opening(), 0)
+        if self.setup:
+            engine.require("set_free_handicap", *self.setup)
+        for number, move in enumerate(game.moves, bool(self.setup)):
+            engine.observe(number % 2, move, own=False)
+        engine.send_delayed()
+        return engine.require("final_score"), engine.optional("final_status_list", "dead")
 
     def score_of_win(self, winner: int, reason: str) -> str:
         return f"{_LETTERS[winner]}+{_SUFFIX_OF_REASON.get(reason, 'F')}"
@@ -180,7 +219,8 @@ class FinalScore:
 
 
 def _agree(answers: list[FinalScore]) -> Settlement:
-    """Settle a game by the engines' scores."""
+    """Settle a game by the engines' scores, as Gomill does: one is enough, two must name the
+    same winner, and a margin counts only when both give it."""
     if not answers:
         return Settlement("unknown", None, "score", "?", "no score reported")
     winners = {answer.winner for answer in answers}

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
+from ringmaster.engines.channel import Transcript
 from ringmaster.engines.engine import Engine
 from ringmaster.games.game import Ending, Game, game_rules
 from ringmaster.model.jobs import GameJob
@@ -18,7 +19,10 @@ from ringmaster.model.results import GameRecord, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The result of a game; the fields are GameResult's."""
+    """The result of a game; the fields are GameResult's.
+
+    disputed  per player, whether it names another winner than the engine that scores
+    """
 
     outcome: Outcome
     winner: int | None
@@ -28,6 +32,7 @@ class Settlement:
     forfeit: bool = False
     faulty: int | None = None
     notes: tuple[str, ...] = ()
+    disputed: tuple[bool, bool] = (False, False)
 
 
 class Referee(ABC):
@@ -45,6 +50,9 @@ class Referee(ABC):
         self.job = job
         #: Handicap stones, once placed.
         self.setup: tuple[str, ...] = ()
+        #: The engine that scores, launched or not, and the transcript of the game.
+        self.third: Engine | None = None
+        self.transcript: Transcript | None = None
 
     @abstractmethod
     def begin(self, engines: Sequence[Engine]) -> Game:

@@ -116,10 +116,13 @@ class Worker:
         return self._play(job)
 
     def _play(self, job: GameJob) -> GameResult:
-        engines = self._pool.take(job.players, self._surroundings_of(job.id))
+        referee = job.settings.referee
+        players = job.players if referee is None else (*job.players, referee)
+        engines = self._pool.take(players, self._surroundings_of(job.id))
         healthy = False
         try:
-            result = GameRunner(job, engines, live=self._live).play()
+            third = None if referee is None else engines[2]
+            result = GameRunner(job, engines[:2], live=self._live, third=third).play()
             # After a failure, a refusal or a void game the state of an engine is unknown, so
             # it is not reused.  An engine that lost on time and answered `stop` is.
             healthy = result.outcome != "void" and result.reason not in REASONS_TO_DISCARD

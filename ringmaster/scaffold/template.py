@@ -28,8 +28,8 @@ _OTHER_GAMES: dict[GameName, tuple[str, ...]] = {
     "shogi": ("variant", "tablebases"),
 }
 _GO_ONLY = (
-    *("board_size", "komi", "handicap", "handicap_style", "scorer", "scoring", "ko_rule"),
-    *("internal_scorer_handicap_compensation", "suicide", "cleanup"),
+    *("board_size", "komi", "handicap", "handicap_style", "rules", "scorer", "referee"),
+    *("internal_scorer_handicap_compensation", "cleanup"),
 )
 #: Example values of settings without a default value.
 _EXAMPLES: dict[str, Any] = {

@@ -63,6 +63,7 @@ class UsageRow(msgspec.Struct, array_like=True):
     description: int
     ponder_cpu_time: float | None = None
     extra_moves: int = 0
+    disputed: bool = False
 
 
 #: Columns of each table in their order, with the types of their values.

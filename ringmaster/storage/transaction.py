@@ -148,9 +148,9 @@ class Transaction:
                 # microseconds: more digits would cost bytes
                 values[name] = round(value, 6)
         row = rows.UsageRow(**values)
-        # few engines ponder or send extra moves, and a null would cost five bytes
+        # the last three are rare, and a null would cost five bytes
         length = 8 if row.extra_moves else 6 if row.ponder_cpu_time is None else 7
-        return msgspec.structs.astuple(row)[:length]
+        return msgspec.structs.astuple(row)[: 9 if row.disputed else length]
 
     def has_game(self, fingerprint: int) -> bool:
         """Return whether a game with this fingerprint is recorded, also in this transaction."""

@@ -11,6 +11,7 @@ from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
 from ringmaster.competitions.game_settings import check_files
 from ringmaster.errors import SettingError
 from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.go_rules import Rules
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases
 from ringmaster.model.players import Player
 from ringmaster.model.settings import INVALID, Context
@@ -22,7 +23,8 @@ def job(first: Any = None, **settings: Any) -> Any:
     """Return the first job of a playoff of two Go players."""
     return make(
         "playoff",
-        players={"a": first or call("Player", "a"), "b": call("Player", "b")},
+        players={name: call("Player", name) for name in ("b", "gnugo")}
+        | {"a": first or call("Player", "a")},
         matchups=[call("Matchup", "a", "b")],
         **{"board_size": 9, "komi": 6.5, **settings},
     ).next_job()
@@ -36,38 +38,52 @@ def refusal(first: Any = None, **settings: Any) -> str:
 
 def test_rules_are_gomills_unless_set() -> None:
     settings = job().settings
-    assert (settings.ko_rule, settings.suicide, settings.cleanup) == ("simple", True, False)
-    assert (settings.scoring, settings.scorer) == ("area", "players")
-    assert settings.internal_scorer_handicap_compensation == "full"
+    assert settings.rules == Rules("", "simple", "area", "none", True, False, "full")
+    assert (settings.cleanup, settings.scorer) == (False, "players")
 
 
 @pytest.mark.parametrize(
-    ("compensated", "scoring", "compensation"),
+    ("compensated", "rules", "compensation"),
     [
-        (None, "area", "full"),
-        (None, "territory", "no"),
-        ("short", "territory", "short"),
-        ("no", "area", "no"),
+        (None, call("Rules", scoring="area"), "full"),
+        (None, "japanese", "no"),
+        (None, "AGA", "short"),
+        ("short", "japanese", "short"),
+        ("no", "chinese_ogs", "no"),
     ],
 )
-def test_territory_scoring_compensates_a_handicap_only_on_request(
-    compensated: str | None, scoring: str, compensation: str
+def test_the_rules_compensate_a_handicap_unless_told_otherwise(
+    compensated: str | None, rules: Any, compensation: str
 ) -> None:
     settings = job(
-        scorer="internal", scoring=scoring, internal_scorer_handicap_compensation=compensated
+        scorer="internal", rules=rules, internal_scorer_handicap_compensation=compensated
     ).settings
-    assert settings.internal_scorer_handicap_compensation == compensation
+    assert settings.rules.compensation == compensation
+
+
+def test_rules_have_a_name_or_parts() -> None:
+    japanese = job(rules="Japanese").settings.rules
+    assert (japanese.scoring, japanese.tax, japanese.suicide) == ("territory", "seki", False)
+    own = job(rules=call("Rules", ko="situational", scoring="territory")).settings.rules
+    assert (own.ko, own.tax, own.suicide) == ("situational", "seki", True)
+    assert str(own) == "situational ko, territory scoring, none in seki, with suicide"
+
+
+def test_a_referee_is_a_player_without_a_clock() -> None:
+    settings = job(scorer="referee", referee="gnugo", time_control="600").settings
+    assert settings.referee == Player("gnugo", ("gnugo",), restart="off")
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"ko_rule": "super"}, "ko_rule: 'super' is not a valid choice"),
-        ({"scoring": "territory"}, "scoring: the players use scoring rules of their own"),
-        (
-            {"scoring": "territory", "scorer": "internal", "cleanup": True},
-            "cleanup: under territory scoring",
-        ),
+        ({"rules": "japanes"}, "rules: 'japanes' names no rules; expected 'japanese'"),
+        ({"rules": call("Rules", ko="super")}, "rules.ko: 'super' is not a valid choice"),
+        ({"rules": "japanese", "cleanup": True}, "cleanup: under territory scoring"),
+        ({"rules": "stone-scoring", "scorer": "internal"}, "does not count a group tax"),
+        ({"scorer": "referee"}, "named by both 'scorer' and 'referee'; expected the code of a"),
+        ({"referee": "a"}, "named by both 'scorer' and 'referee'; expected scorer = 'referee'"),
+        ({"scorer": "referee", "referee": "c"}, "referee: there is no player 'c'"),
         ({"handicap": 5, "board_size": 8}, "fixed handicap 5 is too large"),
         ({"handicap": 81, "handicap_style": "free"}, "free handicap 81 is too large"),
     ],
@@ -78,7 +94,7 @@ def test_incompatible_rules_are_refused(settings: dict[str, Any], message: str) 
 
 @pytest.mark.parametrize(
     "settings",
-    [{"ko_rule": "positional"}, {"suicide": False}, {"cleanup": True}, {"scoring": "territory"}],
+    [{"rules": "chinese"}, {"cleanup": True}, {"scorer": "internal"}],
 )
 def test_rules_of_go_have_no_meaning_in_chess(settings: dict[str, Any]) -> None:
     (name,) = settings

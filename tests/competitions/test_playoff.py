@@ -136,6 +136,7 @@ def test_results_are_counted_by_player_and_colour() -> None:
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
                 "repeats": 0,
+                "disputes": [0, 0],
                 "void_by_kind": {},
                 "endings": {"mate": 3, "stalemate": 1},
                 "elo": pytest.approx(88.74, abs=0.01),

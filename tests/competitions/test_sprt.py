@@ -152,17 +152,26 @@ def test_verdict_on_a_test_decided_by_forfeits_names_them() -> None:
     assert any(doubt in note for note in reaction.notes)
 
 
-def test_player_that_sends_moves_without_a_search_is_a_doubt() -> None:
+@pytest.mark.parametrize(
+    ("used", "doubt"),
+    [
+        (EngineUsage(extra_moves=2), "a sent moves without a search in 3 of 10 games"),
+        (EngineUsage(disputed=True), "a names another winner than the referee in 3 of 10 games"),
+    ],
+)
+def test_player_that_sends_moves_without_a_search_or_disputes_scores_is_a_doubt(
+    used: EngineUsage, doubt: str
+) -> None:
     playoff = chess(sprt(0, 5), number_of_games=10)
     for number in range(10):
         job = playoff.next_job()
         usage = [EngineUsage(), EngineUsage()]
-        usage[[player.code for player in job.players].index("a")] = EngineUsage(extra_moves=2)
+        usage[[player.code for player in job.players].index("a")] = used
         result = drawn(job)
         if number % 3 == 1:
             result = msgspec.structs.replace(result, usage=(usage[0], usage[1]))
         playoff.record_result(job.ticket, result)
-    assert doubts(playoff) == ["a sent moves without a search in 3 of 10 games"]
+    assert doubts(playoff) == [doubt]
 
 
 def test_one_fault_in_a_few_games_is_no_reason_to_doubt_them() -> None:

@@ -59,7 +59,8 @@ def test_host_needs_a_file_once_and_a_job_finds_it(folder: Path, tmp_path: Path)
         environ={"NET": "net.bin"},
     )
     tables = Tablebases((str(folder / "syzygy"),))
-    game = GameJob("0", (player, player), GameSettings("chess", tablebases=tables))
+    settings = GameSettings("chess", tablebases=tables, referee=player)
+    game = GameJob("0", (player, player), settings)
     far = Cache(tmp_path / "cache")
     elsewhere = folder.with_name("elsewhere")
     contents = {file.path: Path(file.path).read_bytes() for file in files}
@@ -71,6 +72,7 @@ def test_host_needs_a_file_once_and_a_job_finds_it(folder: Path, tmp_path: Path)
     assert far.missing(files) == []  # kept from run to run
     played = far.localised(game)
     assert isinstance(played, GameJob)
+    assert played.settings.referee == played.players[0]
     program, weights = played.players[0].command
     assert Path(program).read_bytes() == b"program"
     assert os.access(program, os.X_OK)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sgfmill import sgf
 
 from ringmaster.errors import EngineCrashed, EngineRefused, EngineTimeout
+from ringmaster.model.go_rules import Rules
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
@@ -26,6 +27,7 @@ def player(code: str, time_control: str | None = None, **more: Any) -> Player:
 
 
 X, Y = player("x"), player("y")
+TERRITORY = Rules(scoring="territory", compensation="no")
 
 
 def go(
@@ -131,7 +133,7 @@ def test_superko_is_enforced_by_the_referee(rule: str) -> None:
     # ko), and Black takes it again
     black: list[Act] = ["B1", "A2", "B3", "C2", "pass", "C2", "pass"]
     white: list[Act] = ["C1", "D2", "C3", "B2", "pass", "pass"]
-    result, _, _ = go(black, white, cleanup=True, ko_rule=rule, scorer="internal")
+    result, _, _ = go(black, white, cleanup=True, rules=Rules(ko=rule), scorer="internal")
     if rule == "simple":
         assert result.reason == "score"
     else:
@@ -143,7 +145,7 @@ def test_self_capture_is_allowed_unless_forbidden() -> None:
     black: list[Act] = ["A2", "B1", "pass"]
     white: list[Act] = ["E5", "A1", "pass"]
     assert go(black, white)[0].reason == "score"
-    result, _, _ = go(black, white, suicide=False)
+    result, _, _ = go(black, white, rules=Rules(suicide=False))
     assert (result.reason, result.score) == ("illegal move", "B+F")
     assert "self-capture" in result.detail
 
@@ -154,7 +156,7 @@ def test_self_capture_is_allowed_unless_forbidden() -> None:
 def test_ringmaster_scores_by_territory() -> None:
     black: list[Act] = ["A2", "B1", "C3", "pass"]
     white: list[Act] = ["A1", "pass", "pass"]
-    result, _, _ = go(black, white, scorer="internal", scoring="territory", komi=0.5)
+    result, _, _ = go(black, white, scorer="internal", rules=TERRITORY, komi=0.5)
     # 81 - 3 points, and a prisoner
     assert result.score == "B+78.5"
     assert go(black, white, scorer="internal", komi=0.5)[0].score == "B+80.5"
@@ -357,7 +359,7 @@ def test_handicap_is_compensated(rule: str, score: str) -> None:
     stones = {"fixed_handicap": "C3 G7"}
     result, _, _ = go(
         ["pass"], ["pass"], (stones, stones), handicap=2, komi=6, scorer="internal",
-        internal_scorer_handicap_compensation=rule,
+        rules=Rules(compensation=rule),
     )  # fmt: skip
     assert result.score == score
     assert result.record is not None

@@ -46,7 +46,7 @@ def result(game_id: str = "0_0", attempt: int = 0, outcome: Outcome = "win") -> 
         seconds=12.25,
         usage=(
             EngineUsage("Glaurung 2.2", 1.5, 23_000_000, 6.0, 0.75, "tuned"),
-            EngineUsage("GNU Go 3.8", None, None, 5.5, 0.5, extra_moves=3),
+            EngineUsage("GNU Go 3.8", None, None, 5.5, 0.5, extra_moves=3, disputed=True),
         ),
         fingerprint=-(1 << 63),
         repeats=True,

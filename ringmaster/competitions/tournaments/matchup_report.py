@@ -66,6 +66,10 @@ def describe_settings(settings: GameSettings) -> str:
     text = f"board size: {settings.board_size}   komi: {settings.komi:g}"
     if settings.handicap:
         text += f"   handicap: {settings.handicap} ({settings.handicap_style})"
+    if settings.rules.name:
+        text += f"   rules: {settings.rules}"
+    if settings.referee is not None:
+        text += f"   referee: {settings.referee.code}"
     return text
 
 
@@ -104,6 +108,9 @@ def fault_notes(tally: Tally) -> Iterator[str]:
             yield f"{tally.players[player]} forfeited: {tally.forfeits[player]} ({kinds})"
         if extra := tally.extra_moves[player]:
             yield f"{tally.players[player]} sent moves without a search: {counted(extra, 'game')}"
+        if disputes := tally.disputes[player]:
+            code = tally.players[player]
+            yield f"{code} named another winner than the referee: {counted(disputes, 'game')}"
     if tally.void:
         yield void_line(tally.void_kinds)
     if tally.repeats:
@@ -146,6 +153,7 @@ def matchup_data(info: MatchupInfo) -> dict[str, Any]:
         "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
         "void": tally.void,
         "repeats": tally.repeats,
+        "disputes": list(tally.disputes),
         "void_by_kind": tally.void_kinds,
         "endings": dict(tally.endings),
         "elo": finite(estimate.elo) if is_known else None,

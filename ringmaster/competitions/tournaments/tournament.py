@@ -115,7 +115,7 @@ class Tournament(Competition):
 
     def _book(self, openings: OpeningsSettings | None, game: GameSettings) -> OpeningBook:
         """Return the book of some openings; equal ones share a book."""
-        rules = game.variant, game.board_size, game.ko_rule, game.suicide
+        rules = game.variant, game.board_size, game.rules.ko, game.rules.suicide
         book = OpeningBook(openings, game, self.values["seed"])
         return self._books.setdefault((openings, *rules), book)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ringmaster.engines.engine import QUIT_PATIENCE, Limits, Thought, start_timeout
+from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.uci_messages import OPTION_TYPES, Go, OptionDeclaration, Ready
 from ringmaster.errors import EngineError, EngineTimeout, IllegalMove, OptionRefused, counted
 from ringmaster.games.clean_text import one_line
@@ -164,7 +165,7 @@ def try_game(check: EngineCheck) -> None:
     # the process of the check may behave otherwise, and three may need too much memory
     check.drop()
     second_self = replace(player, code=player.code + SECOND_SELF)
-    settings = replace(check.settings, move_limit=GAME_PLIES)
+    settings = replace(check.settings, move_limit=GAME_PLIES, scorer="players", referee=None)
     job = GameJob(check.job.id, (player, second_self), settings, record=False)
     engines = check.make_other(player), check.make_other(second_self)
     game = _ShortGame(job, engines)
@@ -232,10 +233,16 @@ def run_check(check: EngineCheck) -> CheckResult:
     job, begin = check.job, time.monotonic()
     problems = list[Problem]()
     hash = threads = nps = None
+    rules = ""
     try:
         engine = check.engine()
         hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
         nps = _speed(check) if job.speed else None
+        if isinstance(engine, GtpEngine):
+            rules = engine.rules
+            if check.settings.rules.name and not engine.told_rules:
+                text = f"its own options must give the rules: {check.settings.rules}"
+                check.note("warn", f"it has neither kata-set-rules nor kgs-rules; {text}", "rules")
         _run_tests(check, begin)
     except EngineError as error:
         problems += check.complaints or problems_of(error)
@@ -255,6 +262,7 @@ def run_check(check: EngineCheck) -> CheckResult:
         threads=threads,
         nps=nps,
         tested_as=job.tested_as,
+        rules=rules,
     )
 
 

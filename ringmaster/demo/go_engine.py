@@ -7,21 +7,20 @@ Clocks are ignored, since a move takes a few milliseconds.
 
 from __future__ import annotations
 
+import json
 import math
 import time
 import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
-from typing import Any
-
-import msgspec
 
 from ringmaster import __version__
 from ringmaster.demo.console import Console, Engine, Option, noise
-from ringmaster.demo.go_rules import Rules, parse_rules
+from ringmaster.demo.go_rules import change_rules, parse_rules
 from ringmaster.errors import IllegalMove
 from ringmaster.games.go import fixed_handicap, max_fixed_handicap, new_go_game, parse_vertex
+from ringmaster.model.go_rules import Rules
 
 WEIGHTS = (
     # for each captured stone
@@ -41,7 +40,7 @@ Candidate = tuple[int, str, dict[str, int] | str]
 class GoEngine(Engine):
     def __init__(self, console: Console) -> None:
         super().__init__(console, WEIGHTS + _LIMITS, noise=3)
-        self._rules = Rules(ko="SIMPLE")
+        self._rules = Rules(compensation="no")
         self._komi = 6.5
         self._explanation = ""
         self._begin(19)
@@ -65,9 +64,11 @@ class GoEngine(Engine):
             "undo": self._undo,
             "final_score": self._final_score,
             "final_status_list": self._final_status_list,
-            "kata-get-rules": lambda: msgspec.json.encode(self._rules).decode(),
+            "kata-get-rules": lambda: json.dumps(self._rules.as_json(), separators=(",", ":")),
             "kata-set-rules": lambda *words: self._set_rules(parse_rules(" ".join(words))),
-            "kata-set-rule": lambda name, word: self._set_rules(self._rules.changed(name, word)),
+            "kata-set-rule": lambda name, word: self._set_rules(
+                change_rules(self._rules, {name: word})
+            ),
             "kata-list-params": lambda: " ".join(self.values),
             "kata-get-param": self._get_param,
             "kata-set-param": self.set_option,
@@ -113,8 +114,10 @@ class GoEngine(Engine):
 
     def _begin(self, size: int, stones: Sequence[str] = ()) -> str:
         """Begin a game with black handicap stones."""
-        ko_rule: Any = self._rules.ko.lower()
-        self._game = new_go_game(size, stones, ko_rule=ko_rule, suicide=self._rules.suicide)
+        rules = self._rules
+        self._game = new_go_game(
+            size, stones, 1 if stones else 0, ko_rule=rules.ko, suicide=rules.suicide
+        )
         self._stones = tuple(stones)
         self._moves: list[tuple[int, str]] = []
         self._explanation = ""
@@ -190,8 +193,8 @@ class GoEngine(Engine):
             self._advance(colour, vertex)
 
     def _set_rules(self, rules: Rules) -> None:
-        if rules.tax == "ALL" or rules.hasButton:
-            raise ValueError("tax ALL and hasButton are not supported by this engine")
+        if rules.tax == "all":
+            raise ValueError("tax ALL is not supported by this engine")
         self._rules = rules
         # in a game that has begun, ko and suicide stay as they are
         if not self._moves:
@@ -217,14 +220,14 @@ class GoEngine(Engine):
         return " ".join(sorted(set.union(*self._game.stones()))) if status == "alive" else ""
 
     def _margin(self) -> float:
-        scoring: Any = self._rules.scoring.lower()
-        return self._game.margin(self._white_points(), scoring=scoring)
+        rules = self._rules
+        return self._game.margin(self._white_points(), scoring=rules.scoring, button=rules.button)
 
     def _white_points(self) -> float:
         """Return the komi with White's bonus for handicap stones."""
         count = len(self._stones)
-        bonus = {"0": 0, "N-1": max(count - 1, 0), "N": count}
-        return self._komi + bonus[self._rules.whiteHandicapBonus]
+        bonus = {"no": 0, "short": max(count - 1, 0), "full": count}
+        return self._komi + bonus[self._rules.compensation]
 
     def _candidates(self, colour: int) -> list[Candidate]:
         """Return the evaluated moves, the best first, and last a pass."""

@@ -73,7 +73,7 @@ def test_a_short_dialogue() -> None:
         *("play b", "genmove", "undo", "fixed_handicap 1", "fixed_handicap 10"),
         *("set_free_handicap D4 D4", "set_free_handicap D4", "time_settings 1 2"),
         *("kata-set-param Capture 900", "kata-set-param Luck 1", "kata-get-param Luck"),
-        *("kata-set-rules stone-scoring", "kata-set-rules aga-button", "kata-set-rule tax all"),
+        *("kata-set-rules stone-scoring", "kata-set-rule tax all", "kata-set-rule suicide maybe"),
         *("kata-genmove_analyze", "lz-genmove_analyze 100", "final_status_list", "lz-setoption"),
         *("lz-setoption name threads value 2", "lz-setoption name visits value -1"),
     ],
@@ -221,11 +221,20 @@ def test_the_score_follows_the_rules() -> None:
         "aga": "W+0.5",
         "japanese": "W+0.5",
     }
+    ask(engine, "kata-set-rules japanese")
     ask(engine, "clear_board")
     for move in ("b A2", "w A1", "b B1"):
         ask(engine, f"play {move}")
     # a captive, and all other points
     assert ask(engine, "final_score") == "B+79.5"
+
+
+def test_the_first_pass_takes_the_button() -> None:
+    engine = new_engine()
+    for command in ("kata-set-rules aga-button", "komi 0.5", "fixed_handicap 3", "play w pass"):
+        ask(engine, command)
+    # 81 points; komi, two points for handicap stones, and the button
+    assert ask(engine, "final_score") == "B+78"
 
 
 def test_status_and_score_agree_that_all_stones_are_alive() -> None:

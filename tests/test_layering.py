@@ -63,7 +63,7 @@ BUDGET = {
     "competitions": 17822,
     "control": 4083,
     "datasets": 2174,
-    "demo": 1526,
+    "demo": 1527,
     "engines": 3624,
     "execution": 4077,
     "export": 987,

@@ -170,12 +170,13 @@ class GoEngine(Engine):
         return f"\n{analysis}{root}\nplay {vertex}" if dialect else vertex
 
     def _analysis(self, dialect: str, colour: int, candidates: list[Candidate]) -> str:
-        """Return the ten best moves as KataGo or Leela Zero prints them."""
+        """Return the evaluated moves as KataGo or Leela Zero prints them."""
         # a move whose value is larger by 10 is e times as likely
         shares = [math.exp((value - candidates[0][0]) / 10) for value, _, _ in candidates]
+        total = sum(shares)
         groups = []
-        for order, (_, vertex, _) in enumerate(candidates[:10]):
-            lead, prior = self._lead(colour, vertex), shares[order] / sum(shares)
+        for order, (_, vertex, _) in enumerate(candidates):
+            lead, prior = self._lead(colour, vertex), shares[order] / total
             # fitted to 150 games between two of these engines on 9x9
             winrate = 1 / (1 + math.exp(-lead / 14))
             words = f"winrate {winrate:.6f} scoreLead {lead:g} prior {prior:.6f}"

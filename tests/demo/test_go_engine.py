@@ -292,6 +292,9 @@ def test_visits_limit_the_moves_that_are_evaluated() -> None:
     ask(engine, "clear_board")
     ask(engine, "lz-setoption name playouts value 0")
     assert len(analysed(engine, "kata-genmove_analyze b")[0]) == 4
+    values, _ = analysed(new_engine(), "kata-genmove_analyze b")
+    assert {group["visits"] for group in values} == {"1"}
+    assert len(values) == 81
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ FLAGS: Table = {
     **fault_gtp.FLAGS,
     "start-after": ("FIFO", str, "", "answer nothing until FIFO was opened for writing and closed"),
     "lines": ("N", int, 2, "lines of analysis before each move"),
-    "analysis": ("TEXT", str, None, "each line of analysis is this, word for word"),
+    "analysis-line": ("TEXT", str, None, "each line of analysis is this, word for word"),
     "winrate": ("P", float, 0.52, "winrate of the mover, from 0 to 1"),
     "no-play-at": ("N", int, 0, "the N-th move after an analysis lacks its line"),
     "dead": ("VERTICES", str, "", "the answer to final_status_list dead"),
@@ -95,7 +95,7 @@ class KataGo(GtpEngine):
             problem = "Could not parse genmove_analyze arguments or arguments out of range"
             raise Refused(f"{problem}: '{' '.join(words)}'")
         move = self._genmove(words)
-        line = self._flags["analysis"]
+        line = self._flags["analysis-line"]
         if line is None:
             line = self._line("pass" if move == "resign" else move, options, is_kata)
         lines = ["", *[line] * self._flags["lines"]]

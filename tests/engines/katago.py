@@ -32,15 +32,14 @@ FLAGS: Table = {
     "no-play-at": ("N", int, 0, "the N-th move after an analysis lacks its line"),
     "dead": ("VERTICES", str, "", "the answer to final_status_list dead"),
 }
-SWITCH = ("TRUE", "FALSE")
 RULES = {
     "ko": ("SIMPLE", "POSITIONAL", "SITUATIONAL"),
     "scoring": ("AREA", "TERRITORY"),
-    "suicide": SWITCH,
+    "suicide": ("TRUE", "FALSE"),
     "tax": ("NONE", "SEKI", "ALL"),
     "whiteHandicapBonus": ("0", "N-1", "N"),
-    "friendlyPassOk": SWITCH,
-    "hasButton": SWITCH,
+    "friendlyPassOk": ("TRUE", "FALSE"),
+    "hasButton": ("TRUE", "FALSE"),
 }
 SHORTHANDS = {
     "tromp-taylor": "POSITIONAL AREA TRUE NONE 0 FALSE FALSE",
@@ -66,7 +65,6 @@ class KataGo(GtpEngine):
         self._params = {"maxVisits": "500", "maxPlayouts": str(1 << 50), "numSearchThreads": "6"}
         self._commands |= {
             "name": lambda words: "KataGo",
-            "version": lambda words: "1.16.0",
             "kata-genmove_analyze": lambda words: self._analysed(words, is_kata=True),
             "lz-genmove_analyze": lambda words: self._analysed(words, is_kata=False),
             "kata-get-rules": lambda words: as_json(self._rules),

@@ -63,7 +63,7 @@ BUDGET = {
     "competitions": 17846,
     "control": 4083,
     "datasets": 2174,
-    "demo": 1388,
+    "demo": 1527,
     "engines": 3624,
     "execution": 4077,
     "export": 987,

@@ -131,7 +131,7 @@ def _demo(game: GameName, *weights: Weight) -> Engine:
 
 
 _NOISES: tuple[Level, ...] = tuple(
-    {"startup_gtp_commands": [f"ringmaster-param Noise {noise}"]} for noise in (30, 100, 300)
+    {"startup_gtp_commands": [f"kata-set-param Noise {noise}"]} for noise in (30, 100, 300)
 )
 #: Used if no known engine is installed.
 _FALLBACK: dict[GameName, Engine] = {
@@ -140,8 +140,8 @@ _FALLBACK: dict[GameName, Engine] = {
     "go": replace(
         _demo(
             "go",
-            Weight("capture", 30, -100, 200, gtp="ringmaster-param Capture %s"),
-            Weight("liberties", 4, -50, 50, gtp="ringmaster-param Liberties %s"),
+            Weight("capture", 30, -100, 200, gtp="kata-set-param Capture %s"),
+            Weight("liberties", 4, -50, 50, gtp="kata-set-param Liberties %s"),
         ),
         levels=({}, *_NOISES),
     ),

@@ -16,7 +16,7 @@ def new_engine(size: int = 9, **weights: int) -> GoEngine:
     engine = GoEngine(ScriptedConsole())
     ask(engine, f"boardsize {size}")
     for name, value in weights.items():
-        ask(engine, f"ringmaster-param {name} {value}")
+        ask(engine, f"kata-set-param {name} {value}")
     return engine
 
 
@@ -72,7 +72,10 @@ def test_a_short_dialogue() -> None:
         *("boardsize 26", "boardsize nine", "boardsize", "komi nan", "play b Z9", "play green D4"),
         *("play b", "genmove", "undo", "fixed_handicap 1", "fixed_handicap 10"),
         *("set_free_handicap D4 D4", "set_free_handicap D4", "time_settings 1 2"),
-        *("ringmaster-param Capture 900", "ringmaster-param Luck 1"),
+        *("kata-set-param Capture 900", "kata-set-param Luck 1", "kata-get-param Luck"),
+        *("kata-set-rules stone-scoring", "kata-set-rule tax all", "kata-set-rule suicide maybe"),
+        *("kata-genmove_analyze", "lz-genmove_analyze 100", "final_status_list", "lz-setoption"),
+        *("lz-setoption name threads value 2", "lz-setoption name visits value -1"),
     ],
 )
 def test_wrong_arguments_are_refused(line: str) -> None:
@@ -175,7 +178,155 @@ def test_same_seed_gives_the_same_game_and_another_seed_another() -> None:
     assert first == again != other
 
 
-WORDS = ["b", "w", "D4", "pass", "9", "2", "-1", "1e999", "Seed", "é"]
+def test_rules_hold_for_the_moves_of_both_sides() -> None:
+    engine = new_engine(5)
+    ask(engine, "kata-set-rules chinese")
+    for move in ("b A2", "b B1"):
+        ask(engine, f"play {move}")
+    assert "self-capture" in refusal(engine, "play w A1")
+    # in a game that has begun they stay
+    ask(engine, "kata-set-rules new-zealand")
+    refusal(engine, "play w A1")
+    ask(engine, "clear_board")
+    for move in ("b A2", "b B1", "w A1"):
+        ask(engine, f"play {move}")
+
+
+@pytest.mark.parametrize(("rules", "retakes"), [("chinese", True), ("chinese-ogs", False)])
+def test_superko_is_obeyed_by_the_engine_itself(rules: str, retakes: bool) -> None:
+    engine = new_engine(5, Noise=0, Capture=200)
+    ask(engine, f"kata-set-rules {rules}")
+    ask(engine, "komi -20")
+    around = ("b B1", "w C1", "b A2", "w D2", "b B3", "w C3", "b E5")
+    # after two passes only the superko forbids to retake
+    for move in (*around, "w B2", "b C2", "w pass", "b pass"):
+        ask(engine, f"play {move}")
+    values, move = analysed(engine, "kata-genmove_analyze w")
+    assert (move == "B2") == retakes
+    assert values[0]["move"] == move
+
+
+def test_the_score_follows_the_rules() -> None:
+    engine = new_engine()
+    ask(engine, "fixed_handicap 3")
+    ask(engine, "komi 0.5")
+    ask(engine, "play w E5")
+    scores = {}
+    for rules in ("tromp-taylor", "chinese", "aga", "japanese"):
+        ask(engine, f"kata-set-rules {rules}")
+        scores[rules] = ask(engine, "final_score")
+    assert scores == {
+        "tromp-taylor": "B+1.5",
+        "chinese": "W+1.5",
+        "aga": "W+0.5",
+        "japanese": "W+0.5",
+    }
+    ask(engine, "kata-set-rules japanese")
+    ask(engine, "clear_board")
+    for move in ("b A2", "w A1", "b B1"):
+        ask(engine, f"play {move}")
+    # a captive, and all other points
+    assert ask(engine, "final_score") == "B+79.5"
+
+
+def test_the_first_pass_takes_the_button() -> None:
+    engine = new_engine()
+    for command in ("kata-set-rules aga-button", "komi 0.5", "fixed_handicap 3", "play w pass"):
+        ask(engine, command)
+    # 81 points; komi, two points for handicap stones, and the button
+    assert ask(engine, "final_score") == "B+78"
+
+
+def test_status_and_score_agree_that_all_stones_are_alive() -> None:
+    engine = new_engine(5)
+    for move in ("b A2", "w A1"):
+        ask(engine, f"play {move}")
+    assert ask(engine, "final_status_list alive") == "A1 A2"
+    assert ask(engine, "final_status_list dead") == ask(engine, "final_status_list seki") == ""
+
+
+def analysed(engine: GoEngine, line: str) -> tuple[list[dict[str, str]], str]:
+    """Return the values of each move, and the move."""
+    _, analysis, play = engine.handle(line)[:3]
+    groups = [text.split() for text in analysis.split("info ")[1:]]
+    values = [dict(zip(words[::2], words[1::2], strict=False)) for words in groups]
+    return values, play.removeprefix("play ")
+
+
+def test_analysis_plays_the_same_move_as_genmove() -> None:
+    stones = ("b E5", "w E6", "b A1", "w D5", "b A9", "w F5")
+    plain, kata, lz = (new_engine(Noise=0) for _ in range(3))
+    for engine in (plain, kata, lz):
+        for move in stones:
+            ask(engine, f"play {move}")
+    values, move = analysed(kata, "kata-genmove_analyze w rootInfo true")
+    assert move == ask(plain, "genmove w") == values[0]["move"] == values[0]["pv"] == "E4"
+    values_of_lz, move = analysed(lz, "lz-genmove_analyze w")
+    assert move == "E4"
+    shares = [round(10000 * float(group["winrate"])) for group in values]
+    assert [int(group["winrate"]) for group in values_of_lz] == shares
+
+
+def test_lead_is_the_movers_after_its_captures() -> None:
+    engine = new_engine(2)
+    for move in ("b A1", "w A2"):
+        ask(engine, f"play {move}")
+    values, move = analysed(engine, "kata-genmove_analyze w")
+    assert move == "B1"
+    # White has all four points; without the capture two to one, and one for nobody
+    assert {group["move"]: group["scoreLead"] for group in values} == {"B1": "10.5", "B2": "7.5"}
+    for colour, komi in (("b", 300), ("w", -300)):
+        other = new_engine()
+        ask(other, f"komi {komi}")
+        values, _ = analysed(other, f"kata-genmove_analyze {colour}")
+        assert float(values[0]["winrate"]) < 0.01
+
+
+def test_visits_limit_the_moves_that_are_evaluated() -> None:
+    engine = new_engine()
+    for command in ("kata-set-param maxVisits 4", "lz-setoption name Playouts value 3"):
+        ask(engine, command)
+    values, move = analysed(engine, "kata-genmove_analyze b rootInfo true")
+    assert [group["visits"] for group in values] == ["1"] * 3
+    assert move == values[0]["move"]
+    ask(engine, "clear_board")
+    ask(engine, "lz-setoption name playouts value 0")
+    assert len(analysed(engine, "kata-genmove_analyze b")[0]) == 4
+    values, _ = analysed(new_engine(), "kata-genmove_analyze b")
+    assert {group["visits"] for group in values} == {"1"}
+    assert len(values) == 81
+
+
+@pytest.mark.slow
+def test_more_visits_play_better() -> None:
+    wins = []
+    for visits in (1, 8):
+        wins.append(0)
+        for number in range(40):
+            weak = new_engine(7, Seed=number, maxVisits=visits)
+            strong = new_engine(7, Seed=number + 1000)
+            black, white = (weak, strong) if number % 2 else (strong, weak)
+            self_play(black, white)
+            wins[-1] += (ask(black, "final_score")[0] == "B") == (black is weak)
+    assert wins[0] < wins[1] < 20
+
+
+WORDS = [
+    "japanese",
+    "ko",
+    '{"ko":[',
+    "rootInfo",
+    "b",
+    "w",
+    "D4",
+    "pass",
+    "9",
+    "2",
+    "-1",
+    "1e999",
+    "Seed",
+    "é",
+]
 
 
 @settings(deadline=None)

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions import KINDS, competition_class, type_names
+from ringmaster.competitions.cluster_settings import check_resources
 from ringmaster.competitions.common_settings import PlayerDefinition, noting, placed
 from ringmaster.competitions.competition import Competition, Setup, Summary
 from ringmaster.competitions.game_settings import check_files
@@ -239,7 +240,10 @@ class LoadedCompetition:
     def setup(self) -> Setup:
         """Return the competition's facts for the start of a run.  Raises ControlFileError."""
         with self.locating_errors():
-            return self.competition.setup()
+            setup = self.competition.setup()
+            for job in setup.checks:
+                check_resources(self.control_file.values, (job.player,))
+            return setup
 
     def warnings(self, summary: Summary | None = None) -> list[str]:
         """Return the warnings about the control file as text.

@@ -10,9 +10,11 @@ import itertools
 import os
 import signal
 from abc import ABC, abstractmethod
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from types import FrameType
 
 import msgspec
@@ -52,15 +54,42 @@ class Lost:
 JobEnd = Done | Lost
 
 
+class Tokens:
+    """Tokens of resources; other resources than those of `counts` have no limit here."""
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self._counts = dict(counts)
+        self._held: Counter[str] = Counter()
+
+    def suffice(self, job: Job) -> bool:
+        """Return whether there are tokens for a job now."""
+        counts, held = self._counts, self._held
+        return all(held[n] + count <= counts.get(n, inf) for n, count in job.resources.items())
+
+    def hold(self, job: Job) -> None:
+        """Take the tokens of a job for which they suffice."""
+        self._held.update(job.resources)
+
+    def give_back(self, job: Job) -> None:
+        """Return the tokens of a job that has ended."""
+        self._held.subtract(job.resources)
+
+
 class Executor(ABC):
     """Carries out up to `slots` jobs at a time; fails when a job is lost too often.
+
+    resources  tokens for all jobs in progress; later jobs pass one that waits for its tokens
 
     Guarantees: every submitted job gives exactly one event, unless `close` is called first;
     a dead worker is replaced and costs only its own job; after `close` returns, no process
     that the executor started is alive, and no engine of its workers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, resources: Mapping[str, int] = {}) -> None:
+        self._tokens = Tokens(resources)
+        self._has_tokens = bool(resources)
+        #: Numbers of jobs that no worker has yet.
+        self._pending: deque[int] = deque()
         #: Jobs not yet reported by number, in order of submission.
         self._jobs: dict[int, Job] = {}
         self._numbers = itertools.count(1)
@@ -81,8 +110,28 @@ class Executor(ABC):
         """Return how many more jobs are worth submitting now: one for each idle worker.
 
         ahead  add the jobs that can be queued for workers with short jobs
+
+        Up to `slots` jobs that wait for tokens do not count, since others pass them.
         """
-        return max(0, self.slots - len(self.running()))
+        slots = self.slots
+        waiting = min(slots, len(self._pending)) if self._has_tokens else 0
+        return max(0, slots + waiting + (self._ahead() if ahead else 0) - len(self._jobs))
+
+    def _ahead(self) -> int:
+        """Return how many jobs can be queued for workers with short jobs."""
+        return 0
+
+    def _take_pending(self, *further: Tokens) -> int | None:
+        """Take the tokens of the first pending job for which all suffice; return its number."""
+        holders = (self._tokens, *further)
+        for place, number in enumerate(self._pending):
+            job = self._jobs[number]
+            if all(tokens.suffice(job) for tokens in holders):
+                del self._pending[place]
+                for tokens in holders:
+                    tokens.hold(job)
+                return number
+        return None
 
     @abstractmethod
     def resize(self, slots: int) -> None:
@@ -168,6 +217,7 @@ class Executor(ABC):
 
     def _finish(self, number: int, result: JobResult) -> None:
         job = self._jobs[number]
+        self._tokens.give_back(job)
         self._losses.pop(_key(job), None)
         self._events.append((number, Done(job, result)))
 
@@ -180,6 +230,7 @@ class Executor(ABC):
         counts  whether the work failed, which may be the job's fault
         """
         job = self._jobs[number]
+        self._tokens.give_back(job)
         self._events.append((number, Lost(job, reason, told)))
         if counts:
             losses = self._losses[_key(job)] = self._losses.get(_key(job), 0) + 1

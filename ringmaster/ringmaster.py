@@ -484,6 +484,8 @@ class Ringmaster:
             self._control.check()
             if self._control.signals.received is not None:
                 return
+            is_ending = self._is_ending() and self._started != self._options.max_games
+            self._executor.is_held = is_ending or self._control.paused
             self._copies.write_if_due()
             self._run_log.events.look()
             self._display.update(self._view)

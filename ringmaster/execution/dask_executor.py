@@ -389,7 +389,7 @@ class DaskExecutor(Executor):
         numbers, speed = host.tasks.pop(key)
         host.jobs -= len(numbers)
         for number in numbers:
-            host.tokens.give_back(self._job(number))
+            host.tokens.held.subtract(self._job(number).resources)
         self._link.forget(key)
         return host, numbers, speed
 

@@ -298,7 +298,7 @@ class LocalExecutor(Executor):
                 slot.process.connection.send_bytes(worker.NUMBER.pack(number) + self._data[number])
             except ConnectionError:
                 # It died idle; its end of file is still to be read.
-                self._tokens.give_back(self._jobs[number])
+                self._tokens.held.subtract(self._jobs[number].resources)
                 self._pending.appendleft(number)
                 continue
             del self._data[number]

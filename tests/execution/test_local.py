@@ -454,6 +454,22 @@ def test_tokens_of_a_killed_worker_go_to_the_first_job_that_waits_for_them(
 
 
 @pytest.mark.process
+def test_held_executor_ends_jobs_in_progress_and_begins_no_others(make: Maker, fifo: Fifo) -> None:
+    executor = make(2, gpu0=1)
+    needy = holder("a", gpu0=1), holder("b")
+    executor.submit(game(0, *needy, do="block", tell=fifo.path))
+    (pid,) = fifo.pids(executor)
+    executor.submit(waiting := game(1, *needy))
+    executor.is_held = True
+    os.kill(pid, signal.SIGKILL)
+    assert isinstance(one_event(executor), Lost)
+    assert list(executor.running()) == []
+    executor.is_held = False
+    assert list(executor.running()) == [waiting]
+    assert one_event(executor).job is waiting
+
+
+@pytest.mark.process
 def test_jobs_that_wait_for_tokens_make_no_endless_queue(make: Maker, fifo: Fifo) -> None:
     executor = make(2, gpu0=1)
     needy = holder("a", gpu0=1), holder("b")

@@ -420,8 +420,8 @@ PLAYER = CallOf(
         one_of(
             "restart",
             ("auto", "on", "off"),
-            "Start a new process for each game (auto: over GTP only).  A reused process keeps the "
-            "first game's id in its environment.",
+            "Start a new process for each game (auto: over GTP, or with resources).  A reused "
+            "process keeps the first game's id in its environment.",
         ),
         flag(
             "ship",

@@ -141,7 +141,7 @@ class ReportedConditions:
         player, ids, clock = contestant.player, contestant.matchups, contestant.clock
         facts, hash = self.builds.shown(player.code), given_option(player, HASH)
         limits = ", ".join(
-            filter(None, (clock or describe_limits(player), "ponders" if player.ponder else ""))
+            filter(None, (clock or describe_limits(player), "ponders" if player.ponders else ""))
         )
         if ids:
             limits += f" (matchup{'s' if len(ids) > 1 else ''} {', '.join(ids)})"
@@ -157,7 +157,7 @@ class ReportedConditions:
                 "move_time": player.move_time,
                 "nodes": player.nodes,
                 "depth": player.depth,
-                "ponder": player.ponder,
+                "ponder": player.ponders,
             },
             "all_limits": limits or None,
             "hash": int(hash) if hash is not None and str(hash).isdecimal() else facts.hash,
@@ -272,11 +272,11 @@ class ReportedConditions:
         if not by_threads or self.competition.finished():
             return ""
         threads, first = by_threads[0]
-        game_cpus = threads
-        ponders = any(player.ponder for _, player in by_threads)
-        if ponders:
-            # both sides think at the same time
-            game_cpus += by_threads[1][0] if len(by_threads) > 1 else threads
+        # where one side ponders, both think at the same time
+        largest, second = (by_threads * 2)[:2]
+        partners = ((second if row is largest else largest)[0] for row in by_threads)
+        together = [n + m for (n, p), m in zip(by_threads, partners, strict=True) if p.ponders]
+        game_cpus = max([threads, *together])
         if game_cpus * parallel <= cpus:
             return ""
         unit = self.competition.unit
@@ -287,14 +287,14 @@ class ReportedConditions:
                 first.code: threads
             }
             reasons += [f"player {code!r} has {n} threads" for code, n in needy.items()]
-        if ponders:
+        if game_cpus > threads:
             reasons.append("both sides think at the same time where one ponders")
         cause = f" ({' and '.join(reasons)})" if reasons else ""
         is_timed = any(p.time_control is not None or p.move_time is not None for _, p in by_threads)
         effect = "engines lose time and strength" if is_timed else "games do not end sooner"
         most = cpus // game_cpus
         remedy = f"-j {most}" if most else f"at most {cpus} threads an engine"
-        if not most and ponders:
+        if not most and together:
             remedy += ", or no pondering"
         usable = f"{cpus} CPU{' is' if cpus == 1 else 's are'} usable"
         return f"{games} {game_cpus * parallel} CPUs{cause}, but {usable}: {effect}; use {remedy}"

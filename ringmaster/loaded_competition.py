@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions import KINDS, competition_class, type_names
+from ringmaster.competitions.cluster_settings import check_resources
 from ringmaster.competitions.common_settings import PlayerDefinition, noting, placed
 from ringmaster.competitions.competition import Competition, Setup, Summary
 from ringmaster.competitions.game_settings import check_files
@@ -243,14 +244,17 @@ class LoadedCompetition:
         """
         with self.locating_errors():
             setup = self.competition.setup()
-        referees = {
-            job.settings.referee.code: CheckJob(
-                f"check-{job.settings.referee.code}-referee", job.settings.referee, job.settings
-            )
-            for job in setup.checks
-            if job.settings.referee is not None
-        }
-        return msgspec.structs.replace(setup, checks=[*setup.checks, *referees.values()])
+            referees = {
+                job.settings.referee.code: CheckJob(
+                    f"check-{job.settings.referee.code}-referee", job.settings.referee, job.settings
+                )
+                for job in setup.checks
+                if job.settings.referee is not None
+            }
+            checks = [*setup.checks, *referees.values()]
+            for job in checks:
+                check_resources(self.control_file.values, (job.player,))
+        return msgspec.structs.replace(setup, checks=checks)
 
     def warnings(self, summary: Summary | None = None) -> list[str]:
         """Return the warnings about the control file as text.

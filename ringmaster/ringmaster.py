@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -375,10 +376,10 @@ class Ringmaster:
     def _issue_first(self) -> None:
         """Fill the executor, first with issued games that have no result."""
         with self._transaction() as transaction:
-            jobs = self._next_jobs(transaction)
+            started = self._issue(transaction)
             self._save_now(transaction)
             self._store_hosts(transaction)
-        self._run_log.results(self._submit(jobs), halted=False)
+        self._run_log.results(started, halted=False)
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:
@@ -395,18 +396,20 @@ class Ringmaster:
         assert self._records is not None
         return self._records
 
-    def _next_jobs(self, transaction: Transaction) -> list[Task]:
-        """Return a job for each free slot of the executor."""
+    def _issue(self, transaction: Transaction) -> list[str]:
+        """Submit jobs while the executor has room; return the log lines of new games."""
         self._slots = 0 if self._control.paused else self._executor.slots
-        jobs: list[Task] = []
+        started: list[str] = []
         ahead_from = self._competition.runs_ahead_from
         ahead = ahead_from is not None and self._executor.slots >= ahead_from
-        for _ in range(self._executor.room(ahead=ahead)):
-            job = self._next_job(transaction)
-            if job is None:
+        # jobs that have to wait for tokens leave room
+        while room := self._executor.room(ahead=ahead):
+            next_jobs: Iterator[Task] = iter(lambda: self._next_job(transaction), None)
+            jobs = list(islice(next_jobs, room))
+            started += self._submit(jobs)
+            if len(jobs) < room:
                 break
-            jobs.append(job)
-        return jobs
+        return started
 
     def _next_job(self, transaction: Transaction) -> Task | None:
         """Issue and return the next job, None if this run starts no more."""
@@ -483,6 +486,8 @@ class Ringmaster:
             self._control.check()
             if self._control.signals.received is not None:
                 return
+            is_ending = self._is_ending() and self._started != self._options.max_games
+            self._executor.is_held = is_ending or self._control.paused
             self._copies.write_if_due()
             self._run_log.events.look()
             self._display.update(self._view)
@@ -558,7 +563,7 @@ class Ringmaster:
                             committed.append(stored)
                             events.append((stored.result, stored.reaction))
                             full = bool(stored.reaction.snapshot)
-                    events += self._submit(self._next_jobs(transaction))
+                    events += self._issue(transaction)
                     remaining = self._next_commit - time.monotonic()
                     ending = self._halt or self._control.signals.received is not None
                     if full or ending or remaining <= 0 or not self._executor.running():

@@ -264,6 +264,8 @@ EIGHT: dict[str, Any] = {"options": {"threads": 8}}
         (1, 2, {"options": {"USI_Threads": 4}}, "player 'a' has 4 threads"),
         (1, 2, {"ponder": True}, ""),
         (2, 2, {"ponder": True}, "need 4 CPUs (both sides think at the same time"),
+        # only the side that ponders thinks on the other's time
+        (1, 8, {**EIGHT, "ponder": True}, "a game needs 9 CPUs"),
         # games that will be finished need none
         (64, 2, {"games": 2}, ""),
         (64, 2, {"games": 3}, "3 games at a time need 3 CPUs"),
@@ -288,10 +290,46 @@ def test_player_without_games_needs_no_cpu() -> None:
     assert ReportedConditions(withdrawn).crowding(1, 2) == ""
 
 
+def test_pondering_player_adds_its_threads_to_those_of_one_other() -> None:
+    players = {code: uci(options={"Threads": 8}) for code in "ab"} | {"c": uci(ponder=True)}
+    matchups = [call("Matchup", *pair) for pair in ("ab", "bc")]
+    playoff = make("playoff", game="chess", players=players, matchups=matchups)
+    assert "a game needs 9 CPUs" in ReportedConditions(playoff).crowding(1, 8)
+
+
+@pytest.mark.parametrize(
+    ("command", "startup", "ponders"),
+    [
+        (["katago", "gtp", "-override-config", "ponderingEnabled=true,maxVisits=9"], [], True),
+        (["katago", "gtp", "-override-config", "maxVisits=9, ponderingEnabled = true"], [], True),
+        (["katago", "gtp", "-override-config", "ponderingEnabled=false"], [], False),
+        (["katago", "gtp"], ["kata-set-param ponderingEnabled true"], True),
+        (["/opt/lz/leelaz", "-w", "net", "-g"], [], True),
+        (["leelaz", "-w", "net", "--noponder"], [], False),
+        (["gnugo", "--mode", "gtp", "leelaz"], [], False),
+    ],
+)
+def test_pondering_of_gtp_engines_is_read_from_the_command(
+    command: list[str], startup: list[str], ponders: bool
+) -> None:
+    player = call("Player", command, startup_gtp_commands=startup)
+    playoff = make(
+        "playoff",
+        players={"a": player, "b": call("Player", "b")},
+        matchups=[call("Matchup", "a", "b")],
+        board_size=9,
+        komi=7,
+    )
+    conditions = ReportedConditions(playoff)
+    assert data_of(conditions)["players"][0]["limits"]["ponder"] == ponders
+    assert bool(conditions.crowding(1, 1)) == ponders
+
+
 @pytest.mark.parametrize(
     ("command", "startup", "threads"),
     [
         (["katago", "gtp", "-override-config", "maxVisits=50,numSearchThreads = 12"], [], 12),
+        (["katago", "gtp"], ["kata-set-param numSearchThreads 6"], 6),
         (["fuego"], ["uct_param_search number_threads 7"], 7),
         (["other", "-t", "9"], [], None),
     ],

@@ -303,6 +303,7 @@ class Pressing(AtOnce):
         self._waits = 0
         self._pressed = ""
         self.running_at: list[int] = []
+        self.held_at: list[bool] = []
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[ExecutorEvent]:
         if not all(isinstance(job, GameJob) for job in self.running()):
@@ -315,6 +316,7 @@ class Pressing(AtOnce):
             self._paths.give_command(command)
         self._pressed += "" if commands else keys
         self.running_at.append(len(self.running()))
+        self.held_at.append(self.is_held)
         return super().wait(0 if timeout is None else min(timeout, 0.001), wake)
 
     def fileno(self) -> None:
@@ -359,6 +361,8 @@ def test_paused_run_starts_no_games_until_it_goes_on(
     status, executor = run_pressing(control, {3: pause, 9: resume})
     assert status == 0
     assert executor.running_at[:10] == [1, 1, 1, 1, 0, 0, 0, 0, 0, 1]
+    # nor those that wait for tokens
+    assert executor.held_at[:10] == [False] * 3 + [True] * 6 + [False]
     assert len(history(control)) == 12
     assert log(control).count(f"paused: no games start until {until}") == 1
     assert log(control).count("continued") == 1
@@ -374,6 +378,7 @@ def test_key_stops_the_run_after_games_in_progress_even_while_it_is_paused(
     assert executor.running_at[-1] == (0 if pause else 2)
     assert 2 <= len(history(control)) < 12
     assert f"stopped by {name}" in log(control)
+    assert executor.held_at[-1]
 
 
 def test_pause_before_the_last_result_ends_with_the_competition(control: Path) -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from ringmaster.commands.console import columns, never_wait, say
 from ringmaster.commands.loading import built, print_programs
 from ringmaster.commands.serve import beside_a_run
+from ringmaster.competitions.cluster_settings import available_resources
 from ringmaster.competitions.tuning.player_tune import Tune
 from ringmaster.engines import reaper
 from ringmaster.errors import SettingError, UsageError
@@ -121,7 +122,7 @@ def chosen_cluster(arguments: argparse.Namespace, loaded: LoadedCompetition) -> 
     if arguments.safe and declared is not None:
         if where is None:
             raise UsageError("--safe: the cluster of the control file is not used; --cluster off")
-        declared = None
+        declared = Cluster(resources=declared.resources)
     cluster = declared
     if where == "local":
         is_local = declared is not None and declared.kind == "local"
@@ -167,6 +168,7 @@ def executor_maker(
         },
         reaper=reaper.__file__,
         pass_fds=pass_fds,
+        resources=available_resources(loaded.control_file.values),
     )
 
 
@@ -187,8 +189,9 @@ def _cluster_executor(
         checked = [job.player for job in loaded.setup().checks]
         players = {player.code: player for player in checked}
         timed = cluster.calibrate and cluster.calibrate.player
-        if timed and (timed not in players or players[timed].protocol == "gtp"):
-            fault = "is no player" if timed not in players else "speaks GTP, which has no nodes"
+        fit = [p.code for p in checked if p.protocol != "gtp" and not p.resources]
+        if timed and timed not in fit:
+            fault = "is no player" if timed not in players else "speaks GTP or needs resources"
             raise loaded.control_file.error(
                 [SettingError(("cluster", "calibrate"), f"{timed!r} {fault}", " or ".join(players))]
             )
@@ -202,6 +205,7 @@ def _cluster_executor(
             most=arguments.parallel,
             name=loaded.code,
             error_lines=None if error_lines is None else error_lines.write_fd,
+            resources=loaded.control_file.values["resources"],
         )
 
     return start

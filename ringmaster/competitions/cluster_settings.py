@@ -1,18 +1,23 @@
-"""The setting `cluster`: Cluster(…), Cluster.local(…), Cluster.slurm(…), Cluster.ssh(…)."""
+"""The setting `cluster`: Cluster(…), Cluster.local(…), …; and the resources that games share."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringmaster.competitions.setting_types import Choice, flag, optional
-from ringmaster.errors import SettingError, shown
+from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.model.cluster import Calibration, Cluster, Kind, Tls, is_address
+from ringmaster.model.jobs import resources_of
+from ringmaster.model.players import Player
 from ringmaster.model.settings import (
     CallOf,
     Context,
+    DictOf,
     FileName,
     Float,
+    Identifier,
     Integer,
     ListOf,
     Setting,
@@ -42,6 +47,8 @@ class Bytes(SettingType):
         return value
 
 
+RESOURCES = DictOf(Identifier(), Integer(minimum=1))
+
 _HOSTS = (
     optional(
         "games",
@@ -69,6 +76,7 @@ _HOSTS = (
         "multiplied by `nps` over the host's nodes a second.",
     ),
     optional("nps", Float(above=0), "Nodes a second for which the time controls are meant."),
+    Setting("resources", RESOURCES, "Tokens of each worker for its games, by resource.", {}),
     Setting(
         "reconnect", Float(above=0), "Seconds to wait for a scheduler that does not answer.", 60.0
     ),
@@ -126,6 +134,7 @@ def _call(suffix: str, kind: Kind, own: tuple[Setting, ...], *positional: str) -
             priority=values.get("priority", 0),
             reconnect=values["reconnect"],
             wait_for_hosts=values["wait_for_hosts"],
+            resources=values["resources"],
         )
 
     return CallOf(f"Cluster{suffix}", (*own, *_HOSTS), build, positional=positional)
@@ -213,3 +222,23 @@ CLUSTER_SETTING = optional(
     "Play on the hosts of a Dask cluster; ``--cluster`` overrides the address.",
     change="report",
 )
+
+
+def available_resources(values: Mapping[str, Any]) -> dict[str, int]:
+    """Return the tokens for the games of one host, by resource."""
+    own, of_host = values["resources"], values["cluster"].resources if values["cluster"] else {}
+    return {**own, **{name: min(n, own.get(name, n)) for name, n in of_host.items()}}
+
+
+def check_resources(values: Mapping[str, Any], players: Sequence[Player]) -> None:
+    """Raise SettingError if there are never enough tokens for a game of these players."""
+    for name, needed in resources_of(players).items():
+        available = available_resources(values)
+        count = available.get(name, 0)
+        if needed > count:
+            codes = [player.code for player in players if name in player.resources]
+            code = next((code for code in codes if code in values["players"]), codes[0])
+            message = f"{' v '.join(codes)} needs {needed} of {name!r}, and there are {count}"
+            remedy = f"resources = {{{name!r}: {needed}}} at the top level or in Cluster(…)"
+            expected = nearest(name, list(available)) if available and not count else remedy
+            raise SettingError(("players", code, "resources", name), message, expected)

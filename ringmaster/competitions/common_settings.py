@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, Bytes
+from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, RESOURCES, Bytes
 from ringmaster.competitions.setting_types import NotGiven, flag, one_of, optional
 from ringmaster.errors import SettingError, counted, is_text, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player, Source
@@ -420,8 +420,8 @@ PLAYER = CallOf(
         one_of(
             "restart",
             ("auto", "on", "off"),
-            "Start a new process for each game (auto: over GTP only).  A reused process keeps the "
-            "first game's id in its environment.",
+            "Start a new process for each game (auto: over GTP, or with resources).  A reused "
+            "process keeps the first game's id in its environment.",
         ),
         flag(
             "ship",
@@ -449,6 +449,7 @@ PLAYER = CallOf(
             "Run the engine by bubblewrap (Linux), without a network and with a read-only file "
             "system.",
         ),
+        Setting("resources", RESOURCES, "Tokens that it holds while it plays, by resource.", {}),
     ),
     _build_player,
     positional=("command",),
@@ -537,6 +538,7 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         change="report",
     ),
     CLUSTER_SETTING,
+    Setting("resources", RESOURCES, "Tokens of all games at a time, by resource.", {}, "report"),
     flag("skip_player_checks", "Do not check the players before a run.", change="report"),
     flag(
         "stderr_to_log",

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
+from ringmaster.competitions.cluster_settings import check_resources
 from ringmaster.competitions.matchup_sprt import SprtReport
 from ringmaster.competitions.result_lines import VoidKinds, number_of
 from ringmaster.competitions.tally import Doubt, FaultWatch, Tally, remedies
@@ -451,9 +452,11 @@ def game_job(
     series: str = "",
 ) -> GameJob:
     """Return a job with the data common to all games; its ticket records the opening.
+    Raises SettingError if there are never enough resources for it.
 
     round, event, shown_parameters  as in GameJob; `event` is by default the competition's code
     """
+    check_resources(competition.values, players)
     return GameJob(
         id=game_id,
         attempt=attempt,

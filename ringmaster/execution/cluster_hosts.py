@@ -14,6 +14,7 @@ from ringmaster.errors import ExecutorError, counted
 from ringmaster.execution import shipping
 from ringmaster.execution.dask_link import DaskLink, Prepared, Upkeep
 from ringmaster.execution.dask_protocol import Assignment, HostFacts
+from ringmaster.execution.executor import Tokens
 from ringmaster.model.builds import files_of
 from ringmaster.model.cluster import Cluster, Host
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
@@ -62,9 +63,10 @@ class ClusterHost:
     files  how many of the run's files it has
     cuts   how often the network failed while it was prepared
     leaves  when it leaves (monotonic), None for never
+    tokens  held by its jobs
     """
 
-    def __init__(self, address: str, id: str) -> None:
+    def __init__(self, address: str, id: str, resources: Mapping[str, int] = {}) -> None:
         self.address = address
         self.id = id
         self.name = address
@@ -82,6 +84,7 @@ class ClusterHost:
         self.files = 0
         self.cuts = 0
         self.leaves: float | None = None
+        self.tokens = Tokens(resources)
 
     def together(self) -> int:
         """Return how many jobs its next task should have: together they end as the last does."""
@@ -175,6 +178,7 @@ class Hosts:
         #: Hosts that the run itself starts.
         self._wanted = len(cluster.options.get("hosts", ())) or cluster.options.get("jobs", 0)
         self._patience = cluster.wait_for_hosts
+        self._resources = cluster.resources
         #: Since when there is no host (monotonic).
         self._alone: float | None = None
         self._queued = 0
@@ -217,7 +221,7 @@ class Hosts:
         if any(host.slots for host in gone) and not any(h.slots for h in self._usable()):
             self.notices.append(("no host is left that can play; waiting for workers", True))
         for address, id in found.items():
-            host = self._by_address.setdefault(address, ClusterHost(address, id))
+            host = self._by_address.setdefault(address, ClusterHost(address, id, self._resources))
             if host.state == "new":
                 host.state = "preparing"
                 self._link.prepare(address, id, self.orders)

@@ -13,7 +13,6 @@ import math
 import os
 import select
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -58,6 +57,7 @@ class DaskExecutor(Executor):
     most      jobs at a time on all hosts, None for as many as they offer
     name      of the competition, for other runs on the cluster
     error_lines  descriptor for the engines' standard error, or None
+    resources  as for Executor; those of each host are in `cluster`
 
     A host that leaves loses its jobs, which are reported as `Lost`.  A host that cannot play
     is not used: another version of ringmaster or of an engine, too little memory, work that
@@ -82,14 +82,15 @@ class DaskExecutor(Executor):
         most: int | None = None,
         name: str = "",
         error_lines: int | None = None,
+        resources: Mapping[str, int] = {},
     ) -> None:
-        super().__init__()
+        super().__init__(resources)
+        self._has_tokens |= bool(cluster.resources)
         players = list(players)
         self._most = most
         self._error_lines = error_lines
         self._is_cut = False
         self._last_task = 0
-        self._pending: deque[int] = deque()
         #: The host of each task in progress.
         self._tasks: dict[str, ClusterHost] = {}
         #: Jobs that measure a host, by number; the caller knows nothing of them.
@@ -131,11 +132,9 @@ class DaskExecutor(Executor):
         most = math.inf if self._most is None else self._most
         return min(most, self._neighbours.part(self._offered()))
 
-    def room(self, *, ahead: bool = False) -> int:
-        count = self.slots
-        if ahead and self._limit() >= self._offered():
-            count += sum(host.ahead() for host in self._hosts.ready())
-        return max(0, count - len(self._jobs))
+    def _ahead(self) -> int:
+        is_limited = self._limit() < self._offered()
+        return 0 if is_limited else sum(host.ahead() for host in self._hosts.ready())
 
     def resize(self, slots: int) -> None:
         """Change the number of jobs at a time (see `Executor.resize`).
@@ -157,6 +156,8 @@ class DaskExecutor(Executor):
                 self._hosts.add_files([job.positions])
         self._pending.append(number)
         self._peak = max(self._peak, len(self._jobs))
+        if self._has_tokens:
+            self._dispatch()  # `room` needs to know which jobs wait
 
     def notices(self) -> list[tuple[str, bool]]:
         notices, self._hosts.notices = self._hosts.notices, []
@@ -251,10 +252,14 @@ class DaskExecutor(Executor):
         while left > 0 and self._pending and any(count > 0 for count in room.values()):
             for host in room:
                 few = min(left, len(self._pending), max(1, host.together() // host.slots))
-                count = max(0, int(min(room[host], few)))
-                shares[host] += [self._pending.popleft() for _ in range(count)]
-                room[host] -= count
-                left -= count
+                for _ in range(int(min(room[host], few))):
+                    number = self._take_pending(host.tokens)
+                    if number is None:
+                        room[host] = 0
+                        break
+                    shares[host].append(number)
+                    room[host] -= 1
+                    left -= 1
         return left
 
     def _send(self, host: ClusterHost, numbers: list[int]) -> None:
@@ -383,6 +388,8 @@ class DaskExecutor(Executor):
         host = self._tasks.pop(key)
         numbers, speed = host.tasks.pop(key)
         host.jobs -= len(numbers)
+        for number in numbers:
+            host.tokens.held.subtract(self._job(number).resources)
         self._link.forget(key)
         return host, numbers, speed
 

@@ -10,9 +10,11 @@ import itertools
 import os
 import signal
 from abc import ABC, abstractmethod
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from types import FrameType
 
 import msgspec
@@ -52,15 +54,37 @@ class Lost:
 JobEnd = Done | Lost
 
 
+class Tokens:
+    """Tokens of resources; other resources than those of `counts` have no limit here."""
+
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self._counts = dict(counts)
+        #: Tokens of the jobs in progress, by resource.
+        self.held: Counter[str] = Counter()
+
+    def suffice(self, job: Job) -> bool:
+        """Return whether there are tokens for a job now."""
+        counts, held = self._counts, self.held
+        return all(held[n] + count <= counts.get(n, inf) for n, count in job.resources.items())
+
+
 class Executor(ABC):
     """Carries out up to `slots` jobs at a time; fails when a job is lost too often.
+
+    resources  tokens for all jobs in progress; later jobs pass one that waits for its tokens
+    is_held    whether jobs that no worker has yet wait; `running` leaves them out
 
     Guarantees: every submitted job gives exactly one event, unless `close` is called first;
     a dead worker is replaced and costs only its own job; after `close` returns, no process
     that the executor started is alive, and no engine of its workers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, resources: Mapping[str, int] = {}) -> None:
+        self._tokens = Tokens(resources)
+        self._has_tokens = bool(resources)
+        self.is_held = False
+        #: Numbers of jobs that no worker has yet.
+        self._pending: deque[int] = deque()
         #: Jobs not yet reported by number, in order of submission.
         self._jobs: dict[int, Job] = {}
         self._numbers = itertools.count(1)
@@ -81,8 +105,30 @@ class Executor(ABC):
         """Return how many more jobs are worth submitting now: one for each idle worker.
 
         ahead  add the jobs that can be queued for workers with short jobs
+
+        Up to `slots` jobs that wait for tokens do not count, since others pass them.
         """
-        return max(0, self.slots - len(self.running()))
+        slots = self.slots
+        waiting = min(slots, len(self._pending)) if self._has_tokens else 0
+        return max(0, slots + waiting + (self._ahead() if ahead else 0) - len(self._jobs))
+
+    def _ahead(self) -> int:
+        """Return how many jobs can be queued for workers with short jobs."""
+        return 0
+
+    def _take_pending(self, *further: Tokens) -> int | None:
+        """Take the tokens of the first pending job for which all suffice; return its number."""
+        if self._pending and not (self._has_tokens or self.is_held):
+            return self._pending.popleft()
+        holders = (self._tokens, *further)
+        for place, number in enumerate(() if self.is_held else self._pending):
+            job = self._jobs[number]
+            if all(tokens.suffice(job) for tokens in holders):
+                del self._pending[place]
+                for tokens in holders:
+                    tokens.held.update(job.resources)
+                return number
+        return None
 
     @abstractmethod
     def resize(self, slots: int) -> None:
@@ -109,7 +155,7 @@ class Executor(ABC):
 
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""
-        return list(self._jobs.values())
+        return [j for n, j in self._jobs.items() if not (self.is_held and n in self._pending)]
 
     def in_progress(self) -> Sequence[Job]:
         """Return the running jobs without those that wait for another one, oldest first."""
@@ -168,6 +214,7 @@ class Executor(ABC):
 
     def _finish(self, number: int, result: JobResult) -> None:
         job = self._jobs[number]
+        self._tokens.held.subtract(job.resources if self._has_tokens else ())
         self._losses.pop(_key(job), None)
         self._events.append((number, Done(job, result)))
 
@@ -180,6 +227,7 @@ class Executor(ABC):
         counts  whether the work failed, which may be the job's fault
         """
         job = self._jobs[number]
+        self._tokens.held.subtract(job.resources if self._has_tokens else ())
         self._events.append((number, Lost(job, reason, told)))
         if counts:
             losses = self._losses[_key(job)] = self._losses.get(_key(job), 0) + 1

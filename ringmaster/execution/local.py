@@ -76,6 +76,7 @@ class LocalExecutor(Executor):
     setup     JSON data for the factory
     reaper    path of the reaper program, or None for no reaper
     pass_fds  descriptors that workers inherit under the same numbers
+    resources  as for Executor
 
     An exception in the work costs the worker and the job: the job is `Lost` with the
     exception on the first line of the reason and the traceback below.  A job lost three
@@ -95,14 +96,15 @@ class LocalExecutor(Executor):
         setup: Mapping[str, Any] = {},
         reaper: str | None = None,
         pass_fds: Sequence[int] = (),
+        resources: Mapping[str, int] = {},
     ) -> None:
-        super().__init__()
+        super().__init__(resources)
         self._size = slots
         cpus = setup.get("cpus")
         #: Slots for which CPUs are planned, None without a plan.
         self._planned = None if cpus is None else len(cpus)
-        #: Encoded jobs that no worker has yet.
-        self._pending: deque[tuple[int, bytes]] = deque()
+        #: The pending jobs, encoded.
+        self._data: dict[int, bytes] = {}
         self._idle: deque[_Slot] = deque()
         self._slots: list[_Slot] = []
         #: Workers that were told to end, with the time at which they are killed.
@@ -134,9 +136,8 @@ class LocalExecutor(Executor):
     def slots(self) -> int:
         return self._size
 
-    def room(self, *, ahead: bool = False) -> int:
-        depth = sum(slot.depth for slot in self._slots) if ahead else 0
-        return max(0, self._size + depth - len(self._jobs))
+    def _ahead(self) -> int:
+        return sum(slot.depth for slot in self._slots)
 
     def resize(self, slots: int) -> None:
         """Change the number of workers (see `Executor.resize`); a worker that is not needed
@@ -170,7 +171,8 @@ class LocalExecutor(Executor):
 
     def _enqueue(self, number: int, data: bytes) -> None:
         # an idle worker gets it at once
-        self._pending.append((number, data))
+        self._data[number] = data
+        self._pending.append(number)
         self._dispatch()
 
     def in_progress(self) -> Sequence[Job]:
@@ -230,7 +232,7 @@ class LocalExecutor(Executor):
             self._reaper.close()
         for process in workers:
             process.close()
-        for jobs in (self._jobs, self._pending, self._events):
+        for jobs in (self._jobs, self._pending, self._data, self._events):
             jobs.clear()
         for slots in (self._idle, self._by_fd, self._slots, self._leaving):
             slots.clear()
@@ -290,14 +292,16 @@ class LocalExecutor(Executor):
         """Send pending jobs to idle workers."""
         if self._starting:
             return
-        while self._pending and self._idle:
+        while self._idle and (number := self._take_pending()) is not None:
             slot = self._idle.popleft()
-            number, data = self._pending[0]
             try:
-                slot.process.connection.send_bytes(worker.NUMBER.pack(number) + data)
+                slot.process.connection.send_bytes(worker.NUMBER.pack(number) + self._data[number])
             except ConnectionError:
-                continue  # It died idle; its end of file is still to be read.
-            self._pending.popleft()
+                # It died idle; its end of file is still to be read.
+                self._tokens.held.subtract(self._jobs[number].resources)
+                self._pending.appendleft(number)
+                continue
+            del self._data[number]
             slot.job = number
             slot.began = time.monotonic()
 

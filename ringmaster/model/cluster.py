@@ -65,6 +65,7 @@ class Cluster(msgspec.Struct, frozen=True):
     priority  runs of a higher one get all games at a time that they can use
     reconnect  seconds to wait for a scheduler that does not answer
     wait_for_hosts  seconds without a host that can play until the run ends
+    resources  tokens of each host, by resource
     """
 
     kind: Kind = "address"
@@ -81,6 +82,7 @@ class Cluster(msgspec.Struct, frozen=True):
     priority: int = 0
     reconnect: float = 60.0
     wait_for_hosts: float = 600.0
+    resources: dict[str, int] = {}
 
 
 class Host(msgspec.Struct, frozen=True):

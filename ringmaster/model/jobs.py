@@ -5,7 +5,7 @@ A job holds everything needed to run it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -157,6 +157,12 @@ class GameSettings(msgspec.Struct, frozen=True):
     record_times: bool = True
 
 
+def resources_of(players: Sequence[Player]) -> dict[str, int]:
+    """Return the tokens that players need at the same time, by resource."""
+    names = dict.fromkeys(name for player in players for name in player.resources)
+    return {name: sum(player.resources.get(name, 0) for player in players) for name in names}
+
+
 class GameJob(msgspec.Struct, frozen=True, tag="game"):
     """One game to play.
 
@@ -199,6 +205,11 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
         """Codes of the players, for the display."""
         return tuple(player.code for player in self.players)
 
+    @property
+    def resources(self) -> dict[str, int]:
+        """Tokens that the job holds, by resource."""
+        return resources_of(self.players)
+
 
 class OptionChange(msgspec.Struct, frozen=True):
     """Engine options of a tuned parameter at the ends of its range.
@@ -236,6 +247,11 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     limits: bool = False
     changes: tuple[OptionChange, ...] = ()
     speed: float = 0.0
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Tokens that the job holds, by resource."""
+        return self.player.resources
 
 
 class ScoreKind(msgspec.Struct, frozen=True):
@@ -323,6 +339,11 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
     def who(self) -> tuple[str, ...]:
         """Codes of the players, for the display."""
         return (self.player.code,)
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """Tokens that the job holds, by resource."""
+        return self.player.resources
 
 
 #: A job of a competition.

@@ -73,7 +73,7 @@ class Player(msgspec.Struct, frozen=True):
     startup_gtp_commands  GTP commands sent at the beginning of each game
     move_time     seconds a move; nodes and depth as in the protocol
     restart       "on": a new process for each game; "off": one process for all games;
-                  "auto": one process for UCI and USI, new ones for GTP
+                  "auto": one process for UCI and USI, new ones for GTP and with `resources`
     margin        seconds that it may overstep its clock, None: the game's margin
     ponder        whether it thinks on the opponent's time
     ready_timeout  seconds to start and to prepare a game; None: the default
@@ -82,6 +82,7 @@ class Player(msgspec.Struct, frozen=True):
     max_memory, max_cpu, max_processes  bytes, CPU seconds in a game, and processes that the
                   engine with its descendants may use; None: no limit
     sandbox       whether it runs without a network and with a read-only file system
+    resources     tokens that it holds while it plays, by resource
     source        the commit of its program, None without a repository
     """
 
@@ -111,12 +112,21 @@ class Player(msgspec.Struct, frozen=True):
     max_cpu: float | None = None
     max_processes: int | None = None
     sandbox: bool = False
+    resources: dict[str, int] = {}
     source: Source | None = None
 
     @property
     def keeps_process(self) -> bool:
         """Return whether one engine process serves several games."""
-        return self.restart == "off" or (self.restart == "auto" and self.protocol != "gtp")
+        # an idle process would keep its memory of a graphics card
+        is_kept = self.protocol != "gtp" and not self.resources
+        return self.restart == "off" or (self.restart == "auto" and is_kept)
+
+    @property
+    def ponders(self) -> bool:
+        """Whether it thinks on the opponent's time, perhaps by its command line."""
+        text = " ".join(map(" ".join, (self.command, *self.startup_gtp_commands)))
+        return self.ponder or _PONDERING.search(text) is not None
 
     def at_time_control(self, text: str) -> Player:
         """Return the player with another time control; "" for its own."""
@@ -150,11 +160,15 @@ THREADS = ("threads", "thread", "number of threads", "max cpus", "cores", "usi_t
 HASH = ("hash", "usi_hash")
 
 #: Threads on command lines and in startup commands, from the engines' documentation.
-_KATAGO = re.compile(r"(?:^|[,\s])numSearchThreads\s*=\s*(\d{1,5})(?!\d)", re.ASCII)
+_KATAGO = re.compile(r"(?:^|[,\s])numSearchThreads\s*[=\s]\s*(\d{1,5})(?!\d)", re.ASCII)
 _WORDS = re.compile(
     r"(?:--?threads|threads|uct_param_search number_threads)[= ](\d{1,5})", re.ASCII
 )
 _LEELA = re.compile(r"-t ?(\d{1,5})", re.ASCII)
+#: Pondering: KataGo's setting, and Leela Zero's default.
+_PONDERING = re.compile(
+    r"[,\s]ponderingEnabled\s*[=\s]\s*true\b|^(\S*/)?leelaz(?!.* --noponder)", re.IGNORECASE
+)
 
 
 def given_option(player: Player, names: tuple[str, ...]) -> OptionValue | None:

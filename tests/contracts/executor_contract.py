@@ -1,11 +1,12 @@
 """Test the contract of every executor.
 
 Subclass `ExecutorContract` in a test module, with a `make` fixture: a function from a number of
-slots to an executor of `tests.execution.scripted_work.Scripted`.
+slots, and tokens by resource, to an executor of `tests.execution.scripted_work.Scripted`.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -18,10 +19,17 @@ from ringmaster.errors import ExecutorError
 from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import EvaluationResult, GameResult, JobResult
-from tests.execution.scripted_work import check, evaluation, expected, game
+from tests.execution.scripted_work import (
+    check,
+    evaluation,
+    expected,
+    game,
+    held_at_most,
+    holder,
+)
 from tests.processes import LONG
 
-Make = Callable[[int], Executor]
+Make = Callable[..., Executor]
 
 
 def run_all(executor: Executor, jobs: Iterable[Job]) -> list[JobEnd]:
@@ -94,6 +102,19 @@ class ExecutorContract:
         executor.resize(3)
         assert (executor.slots, executor.room()) == (3, 2)
         assert len(run_all(executor, [game(n) for n in range(1, 20)])) == 20
+
+    def test_jobs_at_a_time_never_hold_more_tokens_than_there_are(
+        self, make: Make, tmp_path: Path
+    ) -> None:
+        executor, log = make(8, gpu0=2), tmp_path / "log"
+        players = [holder(code, gpu0=1) for code in "abcd"]
+        pairs = itertools.permutations([*players, holder("e")], 2)
+        jobs: list[Job] = [game(n, *pair, hold=str(log)) for n, pair in enumerate(pairs)]
+        events = run_all(executor, [*jobs, check(1), game(100)])
+        assert all(isinstance(event, Done) for event in events)
+        assert len(events) == len(jobs) + 2
+        assert held_at_most(log) == 2
+        assert executor.room() == 8
 
     def test_equal_jobs_are_different_jobs(self, make: Make) -> None:
         executor = make(2)

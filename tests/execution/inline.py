@@ -6,7 +6,7 @@ import math
 import select
 import traceback
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ringmaster.errors import ExecutorError
@@ -33,8 +33,10 @@ class InlineExecutor(Executor):
     An exception in the work is an ExecutorError at once.
     """
 
-    def __init__(self, worker: InlineWork, slots: int = 1) -> None:
-        super().__init__()
+    def __init__(
+        self, worker: InlineWork, slots: int = 1, resources: Mapping[str, int] = {}
+    ) -> None:
+        super().__init__(resources)
         self._worker = worker
         self._slots = slots
         self._waiting: deque[int] = deque()

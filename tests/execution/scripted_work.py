@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -22,8 +23,24 @@ PLAYER = Player(code="a", command=("a",))
 SETTINGS = GameSettings(game="chess")
 
 
-def game(number: int | str, **ticket: object) -> GameJob:
-    return GameJob(id=f"0_{number}", players=(PLAYER, PLAYER), settings=SETTINGS, ticket=ticket)
+def game(number: int | str, *players: Player, **ticket: object) -> GameJob:
+    first, second = players or (PLAYER, PLAYER)
+    return GameJob(id=f"0_{number}", players=(first, second), settings=SETTINGS, ticket=ticket)
+
+
+def holder(code: str, **resources: int) -> Player:
+    """A player that needs tokens."""
+    return Player(code=code, command=("a",), resources=resources)
+
+
+def held_at_most(log: Path) -> int:
+    """The most tokens that jobs with `hold` held at a time."""
+    held = most = 0
+    for line in log.read_text().splitlines():
+        held += int(line)
+        most = max(most, held)
+    assert held == 0
+    return most
 
 
 def check(number: int) -> CheckJob:
@@ -57,6 +74,12 @@ class Scripted:
     def run(self, job: Job) -> JobResult:
         if isinstance(job, GameJob) and "raise" in job.ticket:
             raise ZeroDivisionError(job.ticket["raise"])
+        if isinstance(job, GameJob) and "hold" in job.ticket:
+            count = sum(job.resources.values())
+            for sign in ("+", "-"):
+                with open(job.ticket["hold"], "a") as log:
+                    log.write(f"{sign}{count}\n")
+                os.sched_yield()
         if isinstance(job, GameJob) and "record" in job.ticket:
             return msgspec.structs.replace(expected(job), record="x" * job.ticket["record"])
         return expected(job)

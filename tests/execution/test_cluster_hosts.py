@@ -25,7 +25,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EngineUsage, GameResult, JobResult
 from ringmaster.model.time_control import TimeControl
 from tests.execution.fake_link import FakeLink
-from tests.execution.scripted_work import PLAYER, SETTINGS, check, expected, game
+from tests.execution.scripted_work import PLAYER, SETTINGS, check, expected, game, holder
 
 Make = Callable[..., DaskExecutor]
 
@@ -98,6 +98,47 @@ def test_long_jobs_have_a_task_each_on_the_emptiest_hosts(link: FakeLink, make: 
     assert done(news(executor)) == ["0_0"]
     assert link.tasks[-1].address == "tcp://one"
     assert link.tasks[-1].ids == ["0_3"]
+
+
+def test_jobs_hold_tokens_of_their_host_and_of_the_run(link: FakeLink, make: Make) -> None:
+    executor = make(Cluster(resources={"gpu0": 1}), resources={"licence": 3})
+    link.join("tcp://one", 4)
+    link.join("tcp://two", 4)
+    news(executor)
+    needy, free = holder("a", gpu0=1, licence=1), holder("b")
+    licensed = holder("c", licence=1)
+    for n in range(4):
+        executor.submit(game(n, needy, free))
+    for n in range(4, 7):
+        executor.submit(game(n, licensed, free))
+    executor.submit(game(7, free, free))
+    # one for the card of each host, the third licence, and a game that needs nothing
+    assert [task.ids for task in link.tasks] == [["0_0"], ["0_1"], ["0_4"], ["0_7"]]
+    assert {task.address for task in list(link.tasks)[:2]} == {"tcp://one", "tcp://two"}
+    assert executor.room() == 4
+    first = link.answer(seconds=10)
+    assert done(news(executor)) == ["0_0"]
+    assert (link.tasks[-1].address, link.tasks[-1].ids) == (first.address, ["0_2"])
+
+
+def test_tokens_of_lost_jobs_are_given_back(link: FakeLink, make: Make) -> None:
+    executor = make(Cluster(resources={"gpu0": 1}), resources={"licence": 1})
+    link.join("tcp://one", 2)
+    news(executor)
+    job = game(0, holder("a", gpu0=1, licence=1), holder("b"))
+    for way in (
+        lambda: link.lose(link.tasks[0]),
+        lambda: link.answer(lost="a fault"),
+        lambda: (link.leave("tcp://one"), link.tasks.clear(), link.join("tcp://one", 2, id="new")),
+    ):
+        executor.submit(job)
+        news(executor)
+        assert [task.ids for task in link.tasks] == [["0_0"]]
+        way()
+        assert list(lost(news(executor))) == ["0_0"]
+    executor.submit(job)
+    news(executor)
+    assert [task.ids for task in link.tasks] == [["0_0"]]
 
 
 def test_short_jobs_share_tasks_and_wait_at_their_host(link: FakeLink, make: Make) -> None:

@@ -44,12 +44,12 @@ def start_cluster(slots: int) -> Any:
 def make(clusters: dict[int, Any]) -> Iterator[Callable[[int], DaskExecutor]]:
     opened: list[DaskExecutor] = []
 
-    def start(slots: int) -> DaskExecutor:
+    def start(slots: int, **resources: int) -> DaskExecutor:
         if slots not in clusters:
             clusters[slots] = start_cluster(slots)
         client = distributed.Client(clusters[slots])
         link = DaskLink(client, client.close, reconnect=30.0)
-        executor = DaskExecutor(WORK, lambda: link, Cluster(), reaper=REAPER)
+        executor = DaskExecutor(WORK, lambda: link, Cluster(), reaper=REAPER, resources=resources)
         opened.append(executor)
         while not executor.notices():
             executor.wait(0.05)

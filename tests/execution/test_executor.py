@@ -2,22 +2,25 @@ from __future__ import annotations
 
 import os
 import select
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ringmaster.execution.executor import ErrorLines
+from ringmaster.execution.executor import ErrorLines, Tokens
 from ringmaster.play.worker import Echo
 from tests.contracts.executor_contract import ExecutorContract, Make
 from tests.execution.inline import InlineExecutor
-from tests.execution.scripted_work import Scripted
+from tests.execution.scripted_work import Scripted, game, holder
 
 
 class TestInlineExecutor(ExecutorContract):
     @pytest.fixture
     def make(self) -> Make:
-        return lambda slots: InlineExecutor(Scripted(), slots)
+        return lambda slots, **resources: InlineExecutor(Scripted(), slots, resources)
 
 
 @pytest.fixture
@@ -73,3 +76,29 @@ def test_worker_goes_on_without_a_reader() -> None:
     lines.close()
     Echo(fd)("a", b"one")
     os.close(fd)
+
+
+NAMES = st.sampled_from(["gpu0", "gpu1", "licence"])
+COUNTS = st.dictionaries(NAMES, st.integers(1, 3))
+
+
+@given(counts=COUNTS, needs=st.lists(st.tuples(COUNTS, COUNTS), max_size=20), data=st.data())
+def test_tokens_suffice_exactly_as_long_as_no_holders_need_more(
+    counts: dict[str, int], needs: list[tuple[dict[str, int], dict[str, int]]], data: st.DataObject
+) -> None:
+    tokens, holders = Tokens(counts), []
+    for n, sides in enumerate(needs):
+        job = game(n, *(holder("a", **side) for side in sides))
+        assert job.resources == Counter(sides[0]) + Counter(sides[1])
+        needed = sum((Counter(held.resources) for held in [*holders, job]), Counter())
+        fits = all(needed[name] <= count for name, count in counts.items() if name in job.resources)
+        assert tokens.suffice(job) == fits
+        if fits:
+            tokens.held.update(job.resources)
+            holders.append(job)
+        if holders and data.draw(st.booleans()):
+            leaving = holders.pop(data.draw(st.integers(0, len(holders) - 1)))
+            tokens.held.subtract(leaving.resources)
+    for job in holders:
+        tokens.held.subtract(job.resources)
+    assert tokens.suffice(game("all", holder("a", **counts), holder("b")))

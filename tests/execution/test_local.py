@@ -24,7 +24,7 @@ from ringmaster.execution.processes import WorkerProcess
 from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from tests.contracts.executor_contract import ExecutorContract, run_all
-from tests.execution.scripted_work import check, expected, game
+from tests.execution.scripted_work import check, expected, game, holder
 from tests.execution.watched import Watched
 from tests.processes import LONG, await_that, commanded, open_files, under
 
@@ -41,9 +41,11 @@ class Maker:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
 
-    def __call__(self, slots: int, work: str = WORK, *, with_reaper: bool = True) -> LocalExecutor:
+    def __call__(
+        self, slots: int, work: str = WORK, *, with_reaper: bool = True, **resources: int
+    ) -> LocalExecutor:
         reaper_program = reaper.__file__ if with_reaper else None
-        executor = LocalExecutor(work, slots, reaper=reaper_program)
+        executor = LocalExecutor(work, slots, reaper=reaper_program, resources=resources)
         self._stack.callback(executor.close)
         return executor
 
@@ -423,6 +425,61 @@ def test_no_job_starts_before_every_worker_is_ready(tmp_path: Path) -> None:
         assert isinstance(event, Done)
     finally:
         executor.close()
+
+
+# Resources
+
+
+@pytest.mark.process
+def test_tokens_of_a_killed_worker_go_to_the_first_job_that_waits_for_them(
+    make: Maker, fifos: list[Fifo]
+) -> None:
+    executor = make(3, gpu0=1)
+    needy, free = holder("a", gpu0=1), holder("b")
+    first = game(1, needy, free, do="block", tell=fifos[0].path)
+    executor.submit(first)
+    (pid,) = fifos[0].pids(executor)
+    waiting = [game(2, free, needy), game(3, needy, free, do="block", tell=fifos[1].path)]
+    for job in waiting:
+        executor.submit(job)
+    # two workers are idle, and two jobs wait
+    assert (list(executor.in_progress()), executor.room()) == ([first], 2)
+    executor.submit(other := game(4, free, free))
+    assert one_event(executor).job is other
+    os.kill(pid, signal.SIGKILL)
+    assert isinstance(one_event(executor), Lost)
+    assert one_event(executor) == Done(waiting[0], expected(waiting[0]))
+    fifos[1].pids(executor)
+    assert list(executor.running()) == [waiting[1]]
+
+
+@pytest.mark.process
+def test_held_executor_ends_jobs_in_progress_and_begins_no_others(make: Maker, fifo: Fifo) -> None:
+    executor = make(2, gpu0=1)
+    needy = holder("a", gpu0=1), holder("b")
+    executor.submit(game(0, *needy, do="block", tell=fifo.path))
+    (pid,) = fifo.pids(executor)
+    executor.submit(waiting := game(1, *needy))
+    executor.is_held = True
+    os.kill(pid, signal.SIGKILL)
+    assert isinstance(one_event(executor), Lost)
+    assert list(executor.running()) == []
+    executor.is_held = False
+    assert list(executor.running()) == [waiting]
+    assert one_event(executor).job is waiting
+
+
+@pytest.mark.process
+def test_jobs_that_wait_for_tokens_make_no_endless_queue(make: Maker, fifo: Fifo) -> None:
+    executor = make(2, gpu0=1)
+    needy = holder("a", gpu0=1), holder("b")
+    executor.submit(game(0, *needy, do="block", tell=fifo.path))
+    fifo.pids(executor)
+    count = 1
+    while executor.room():
+        executor.submit(game(count, *needy))
+        count += 1
+    assert count == 2 * executor.slots
 
 
 # More and fewer workers

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ringmaster.competitions.cluster_settings import check_resources
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, placed
 from ringmaster.competitions.competition import (
     Competition,
@@ -120,6 +121,7 @@ class Tournament(Competition):
         return self._books.setdefault((openings, *rules), book)
 
     def _add(self, matchup: Matchup) -> None:
+        check_resources(self.values, matchup.players)
         matchup.closed = any(base_code(code) in self._withdrawn for code in matchup.codes)
         if matchup.test is not None:
             # the test may end with the next result

@@ -75,6 +75,11 @@ def problem(folder: Path, text: str) -> str:
             "a v a#2 needs 2 of 'gpu0', and there are 1",
         ),
         (
+            'matchups = [Matchup("a", "c")]\nresources = {"gpu0": 2}\n'
+            'scorer = "referee"\nreferee = "b"',
+            "a v b needs 3 of 'gpu0', and there are 2",
+        ),
+        (
             'matchups = [Matchup("b", "c")]\nresources = {"gpu0": 4}\n'
             'cluster = Cluster.local(2, resources={"gpu0": 1})',
             "b needs 2 of 'gpu0', and there are 1",

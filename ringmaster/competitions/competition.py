@@ -456,8 +456,7 @@ def game_job(
 
     round, event, shown_parameters  as in GameJob; `event` is by default the competition's code
     """
-    check_resources(competition.values, players)
-    return GameJob(
+    job = GameJob(
         id=game_id,
         attempt=attempt,
         players=players,
@@ -473,3 +472,5 @@ def game_job(
         shown_parameters=shown_parameters,
         series=series,
     )
+    check_resources(competition.values, job.engines)
+    return job

@@ -353,7 +353,9 @@ def _referee(values: Mapping[str, Any]) -> Player | None:
     definition = find_player(values, code, ("referee",))
     with placed("players", code):
         player = definition.make(code, "go")
-    restart: Restart = "off" if player.restart == "auto" else player.restart
+    # its own memory of a resource would stay in use
+    is_kept = player.restart == "auto" and not player.resources
+    restart: Restart = "off" if is_kept else player.restart
     return replace(player, time_control=None, move_time=None, restart=restart)
 
 

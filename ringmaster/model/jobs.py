@@ -208,7 +208,13 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     @property
     def resources(self) -> dict[str, int]:
         """Tokens that the job holds, by resource."""
-        return resources_of(self.players)
+        return resources_of(self.engines)
+
+    @property
+    def engines(self) -> tuple[Player, ...]:
+        """The players, and the engine that scores if there is one."""
+        referee = self.settings.referee
+        return self.players if referee is None else (*self.players, referee)
 
 
 class OptionChange(msgspec.Struct, frozen=True):

@@ -116,12 +116,10 @@ class Worker:
         return self._play(job)
 
     def _play(self, job: GameJob) -> GameResult:
-        referee = job.settings.referee
-        players = job.players if referee is None else (*job.players, referee)
-        engines = self._pool.take(players, self._surroundings_of(job.id))
+        engines = self._pool.take(job.engines, self._surroundings_of(job.id))
         healthy = False
         try:
-            third = None if referee is None else engines[2]
+            third = engines[2] if len(engines) > 2 else None
             result = GameRunner(job, engines[:2], live=self._live, third=third).play()
             # After a failure, a refusal or a void game the state of an engine is unknown, so
             # it is not reused.  An engine that lost on time and answered `stop` is.

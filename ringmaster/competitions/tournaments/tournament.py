@@ -121,7 +121,8 @@ class Tournament(Competition):
         return self._books.setdefault((openings, *rules), book)
 
     def _add(self, matchup: Matchup) -> None:
-        check_resources(self.values, matchup.players)
+        referee = matchup.settings.referee
+        check_resources(self.values, (*matchup.players, *([referee] if referee else [])))
         matchup.closed = any(base_code(code) in self._withdrawn for code in matchup.codes)
         if matchup.test is not None:
             # the test may end with the next result

@@ -492,7 +492,8 @@ def _default_of_players(setting: Setting, help: str) -> Setting:
         context = Context(Path())
         setting.type.interpret(value, (), context)
         is_go = names.get("game", "go") == "go"
-        others = _NOT_OVER_GTP if is_go else _ONLY_OVER_GTP
+        # Gomill's files may have variables of these names.
+        others = (*_ONLY_OVER_GTP, *(_NOT_OVER_GTP if is_go else ()))
         return bool(context.problems) or setting.name in others
 
     return msgspec.structs.replace(setting, help=help, is_variable=is_variable)

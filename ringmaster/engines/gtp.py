@@ -372,8 +372,8 @@ class GtpEngine(Engine):
             else:
                 raise EngineRefused(
                     f"{player.code} cannot be told its {name}: it has neither of the commands "
-                    f"kata-set-param, lz-setoption; leave {name} out (no variable has this name) and "
-                    "limit it by its command line or startup_gtp_commands",
+                    f"kata-set-param, lz-setoption; leave {name} out, and limit it by its command "
+                    "line or startup_gtp_commands",
                     player.code,
                 )
 

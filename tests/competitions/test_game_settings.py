@@ -10,6 +10,8 @@ import pytest
 
 from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
 from ringmaster.competitions.game_settings import check_files
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY
+from ringmaster.competitions.tuning.closing_match_settings import limited as limited_by
 from ringmaster.errors import SettingError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.go_rules import Rules
@@ -306,6 +308,9 @@ def test_a_limit_of_visits_reaches_the_job_of_candidates_as_well() -> None:
     tune = make("mc_tuner", **{**MC_TUNE, "make_candidate": limited})
     limits = {describe_limits(player) for player in tune.next_job().players}
     assert limits == {"", "visits 400"}
+    verify = VERIFY.interpret(call("Verify", 2, visits=100, playouts=50), (), Context(Path()))
+    assert verify.conditions == "limits: 100 visits, 50 playouts"
+    assert describe_limits(limited_by(player, verify)) == "visits 100, playouts 50"
 
 
 def test_missing_tablebases_are_reported_before_the_first_game(tmp_path: Path) -> None:

@@ -371,7 +371,7 @@ class GtpEngine(Engine):
                 self.require("lz-setoption", "name", name, "value", str(limit))
             else:
                 raise EngineRefused(
-                    f"{player.code} cannot be told its {name}: it has neither of the commands "
+                    f"it cannot be told its {name}: it has neither of the commands "
                     f"kata-set-param, lz-setoption; leave {name} out, and limit it by its command "
                     "line or startup_gtp_commands",
                     player.code,

@@ -201,7 +201,7 @@ def test_an_engine_that_cannot_be_told_its_limit_is_a_problem(name: str) -> None
     engine, _ = talker(player(analysis=None, **{name: 9}))
     (problem,) = engine.check(GO)
     assert problem.reason == (
-        f"x cannot be told its {name}: it has neither of the commands kata-set-param, "
+        f"it cannot be told its {name}: it has neither of the commands kata-set-param, "
         f"lz-setoption; leave {name} out, and limit it by its command line or startup_gtp_commands"
     )
 

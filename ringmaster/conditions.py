@@ -157,6 +157,8 @@ class ReportedConditions:
                 "move_time": player.move_time,
                 "nodes": player.nodes,
                 "depth": player.depth,
+                "visits": player.visits,
+                "playouts": player.playouts,
                 "ponder": player.ponders,
             },
             "all_limits": limits or None,

@@ -103,6 +103,48 @@ def test_a_chess960_game_names_its_variant() -> None:
     assert board.variant == "chess960"
 
 
+@pytest.mark.parametrize("times", [True, False])
+def test_a_go_game_has_winrates_and_leads_of_black_and_shows_visits_and_lines(times: bool) -> None:
+    moves = (
+        MoveRecord("E5", 0, 0.5, 1234, nodes=812, pv=("E5", "C3"), lead=2.46, comment="hm, 5.00%"),
+        MoveRecord("E6", 1, 0.5, -4999, nodes=3, pv=("E6", "pass")),
+        MoveRecord("E7", 0, 0.5, -5000, lead=-0.0),
+        MoveRecord("E8", 1, 0.5, 5000, nodes=10**9, lead=81.5),
+        MoveRecord("pass", 0, 0.5, comment="50.00% of me"),
+    )
+    settings = GameSettings("go", board_size=9, record_times=times)
+    board = read("go", write_sgf(record_of("go", moves, settings=settings)))
+    assert board.ms == ((500,) * 5 if times else ())
+    assert board.scores == (1234, 4999, -5000, -5000, None)
+    assert board.leads == (2.5, None, 0.0, -81.5, None)
+    assert board.nodes == (812, 3, None, 10**9, None)
+    assert board.comments == (
+        (0, "hm, 5.00% 812 visits, pv E5 C3"),
+        (1, "3 visits, pv E6 pass"),
+        (3, "1000000000 visits"),
+        (4, "50.00% of me"),
+    )
+
+
+@given(
+    score=st.integers(-5000, 5000),
+    lead=st.none() | st.floats(-400, 400),
+    seconds=st.none() | st.floats(0, 1e6),
+    nodes=st.none() | st.integers(0, 10**14),
+    side=st.integers(0, 1),
+)
+def test_any_analysis_is_read_as_it_was_written(
+    score: int, lead: float | None, seconds: float | None, nodes: int | None, side: int
+) -> None:
+    move = MoveRecord("E5", side, seconds, score, nodes=nodes, lead=lead)
+    board = read("go", write_sgf(record_of("go", (move,))))
+    sign = -1 if side else 1
+    assert board.scores == (sign * score,)
+    assert board.leads == (() if lead is None else (pytest.approx(sign * lead, abs=0.0501),))
+    assert board.nodes == (() if nodes is None else (nodes,))
+    assert board.ms == (() if seconds is None else (round(seconds * 1000),))
+
+
 def test_words_of_an_engine_of_go_keep_their_order_and_need_no_summary() -> None:
     words = "3.50 points ahead\nsecond line"
     moves = (MoveRecord("E5", 0, comment=words), MoveRecord("A9", 1, 0.5, comment=words))
@@ -133,7 +175,7 @@ def test_words_of_a_closing_comment_are_no_moves() -> None:
 def test_a_go_game_has_vertices_stones_times_and_clocks() -> None:
     moves = (
         MoveRecord("E5", 1, 0.5, left=59.5, comment="tengen [ok] \\ ;B[aa]"),
-        MoveRecord("A9", 0, 0.004, 120, None, 3, left=2.0, overtime=4),
+        MoveRecord("A9", 0, 0.004, 120, left=2.0, overtime=4),
         MoveRecord("pass", 1),
         MoveRecord("J1", 0),
     )

@@ -66,8 +66,11 @@ class GtpCommandName(String):
 
 #: Arguments of Player(…) that say where its program is built.
 SOURCE_NAMES = ("git", "ref", "build", "program", "bench")
-#: Arguments of Player(…) that limit its moves.
-LIMIT_NAMES = ("time_control", "nodes", "depth", "move_time")
+#: Limits of moves that only GTP engines can be told.
+_ONLY_OVER_GTP = ("visits", "playouts")
+#: Arguments of Player(…) that limit its moves: over UCI and USI, and over all protocols.
+SEARCH_LIMITS = ("time_control", "nodes", "depth", "move_time")
+LIMIT_NAMES = (*SEARCH_LIMITS, *_ONLY_OVER_GTP)
 
 
 class PlayerDefinition(msgspec.Struct, frozen=True):
@@ -156,7 +159,7 @@ class PlayerDefinition(msgspec.Struct, frozen=True):
             raise SettingError(
                 (),
                 f"nothing limits the moves of player {code!r}",
-                f"one of {', '.join(LIMIT_NAMES)}, here or at the top level for all players",
+                f"one of {', '.join(SEARCH_LIMITS)}, here or at the top level for all players",
             )
         return player
 
@@ -190,10 +193,24 @@ def check_player(player: Player) -> None:
         ("nodes", player.nodes is not None, "nodes has no meaning over GTP", f"{own} to limit it"),
         ("depth", player.depth is not None, "depth has no meaning over GTP", f"{own} to limit it"),
         ("options", player.options, "GTP has no options", "startup_gtp_commands"),
-        ("score_pov", player.score_pov != "mover", "GTP has no scores", "'mover'"),
+        (
+            "score_pov",
+            player.score_pov != "mover" and player.analysis is None,
+            "GTP has no scores without analysis",
+            "analysis='kata' or analysis='lz' as well",
+        ),
         ("ponder", player.ponder, "GTP has no pondering", f"{own} to let it ponder"),
     )
-    for name, is_given, message, remedy in not_over_gtp if player.protocol == "gtp" else ():
+    name_of = player.protocol.upper()
+    only_over_gtp = (
+        ("analysis", player.analysis, f"{name_of} gives scores without it", "no analysis"),
+        *(
+            (name, getattr(player, name), f"{name} has no meaning over {name_of}", "nodes")
+            for name in _ONLY_OVER_GTP
+        ),
+    )
+    checks = not_over_gtp if player.protocol == "gtp" else only_over_gtp
+    for name, is_given, message, remedy in checks:
         if is_given:
             raise SettingError((name,), message, remedy)
     control = player.time_control
@@ -324,6 +341,12 @@ LIMITS: tuple[Setting, ...] = (
         Float(above=0, maximum=LONGEST),
         "Seconds for each move; sent over GTP as a period of one stone.",
     ),
+    optional(
+        "visits",
+        Integer(minimum=1),
+        "Limit of visits for each move (GTP only), sent by kata-set-param or lz-setoption.",
+    ),
+    optional("playouts", Integer(minimum=1), "Limit of playouts for each move, in the same way."),
 )
 
 _OPTIONS = optional(
@@ -415,7 +438,14 @@ PLAYER = CallOf(
         one_of(
             "score_pov",
             ("mover", "opponent", "white", "black"),
-            "Side of its scores; the mover's by the rules of UCI and USI (not over GTP).",
+            "Side of its scores (over GTP of its analysis); the mover's by the rules of UCI and "
+            "USI.",
+        ),
+        optional(
+            "analysis",
+            OneOf("kata", "lz"),
+            "Request moves by kata-genmove_analyze or lz-genmove_analyze (GTP only): winrate, "
+            "score lead (kata), visits and line of each move are in records and on boards.",
         ),
         one_of(
             "restart",
@@ -463,7 +493,9 @@ def _default_of_players(setting: Setting, help: str) -> Setting:
         context = Context(Path())
         setting.type.interpret(value, (), context)
         is_go = names.get("game", "go") == "go"
-        return bool(context.problems) or (is_go and setting.name in _NOT_OVER_GTP)
+        # Gomill's files may have variables of these names.
+        others = (*_ONLY_OVER_GTP, *(_NOT_OVER_GTP if is_go else ()))
+        return bool(context.problems) or setting.name in others
 
     return msgspec.structs.replace(setting, help=help, is_variable=is_variable)
 
@@ -474,8 +506,8 @@ _NOT_OVER_GTP = ("nodes", "depth", "options")
 PLAYER_DEFAULTS: tuple[Setting, ...] = (
     _default_of_players(
         LIMITS[0],
-        "Clock of all players.  A player with this limit or one of the next three keeps only its "
-        "own limits; None in Player(…) or Matchup(…) switches off one of the four.",
+        "Clock of all players.  A player with this limit or one of the next five keeps only its "
+        "own limits; None in Player(…) or Matchup(…) switches off one of the six.",
     ),
     *(_default_of_players(setting, setting.help) for setting in LIMITS[1:]),
     _default_of_players(

@@ -16,7 +16,7 @@ from ringmaster.competitions.common_settings import (
     placed,
 )
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
-from ringmaster.competitions.setting_types import OneOrMore, flag, one_of, optional
+from ringmaster.competitions.setting_types import NotGiven, OneOrMore, flag, one_of, optional
 from ringmaster.errors import SettingError, nearest, shown
 from ringmaster.formats.annotations import RECORD_INFO
 from ringmaster.games.tablebases import find_problem
@@ -46,6 +46,15 @@ def _tablebases(values: dict[str, Any], context: Context) -> Tablebases:
     return Tablebases(tuple(paths), values["pieces"], values["ignore_50_moves"])
 
 
+def _rule(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an adjudication by score or by winrate.  Raises SettingError."""
+    given = {name: v for name, v in values.items() if not isinstance(v, NotGiven)}
+    if "score" in given and given["winrate"] is not None:
+        expected = "winrate in Go, score in chess and shogi"
+        raise SettingError(("winrate",), "score and winrate are two conditions", expected)
+    return given
+
+
 _DRAW, _RESIGN = DrawAdjudication(), ResignAdjudication()
 
 DRAW_ADJUDICATION = CallOf(
@@ -67,11 +76,16 @@ DRAW_ADJUDICATION = CallOf(
         Setting(
             "score",
             Integer(minimum=0),
-            "Largest distance of a score from 0, in centipawns.",
-            _DRAW.score,
+            "Largest distance of a score from 0, in centipawns (chess and shogi).",
+            NotGiven(f"{_DRAW.score} in chess and shogi"),
+        ),
+        optional(
+            "winrate",
+            Float(minimum=0, maximum=0.5),
+            "Largest distance of a winrate from one half (Go), as 0.02.",
         ),
     ),
-    lambda values, context: DrawAdjudication(**values),
+    lambda values, context: DrawAdjudication(**_rule(values)),
     positional=("move_number", "move_count", "score"),
 )
 
@@ -87,12 +101,16 @@ RESIGN_ADJUDICATION = CallOf(
         Setting(
             "score",
             Integer(minimum=1),
-            "Least distance of a score below 0, in centipawns; being mated counts as well.",
-            _RESIGN.score,
+            "Least distance of a score below 0, in centipawns; being mated counts as well (chess "
+            "and shogi).",
+            NotGiven(f"{_RESIGN.score} in chess and shogi"),
+        ),
+        optional(
+            "winrate", Float(minimum=0, maximum=0.5), "Largest winrate of the loser (Go), as 0.05."
         ),
         flag("two_sided", "Require as many scores of the opponent, as far above 0."),
     ),
-    lambda values, context: ResignAdjudication(**values),
+    lambda values, context: ResignAdjudication(**_rule(values)),
     positional=("move_count", "score"),
 )
 
@@ -157,12 +175,23 @@ RULES = _RulesType(
 )
 
 
-def check_adjudication(settings: GameSettings) -> None:
-    """Raise SettingError for adjudication that the game or variant does not support."""
-    if settings.game == "go":
-        for name in ("draw_adjudication", "resign_adjudication", "tablebases", "record_info"):
-            if getattr(settings, name):
-                raise SettingError((name,), f"{name!r} has no meaning in go: GTP has no scores")
+def check_adjudication(settings: GameSettings, has_analysis: bool) -> None:
+    """Raise SettingError for adjudication that the game or variant does not support.
+
+    has_analysis  whether a player of Go may give winrates
+    """
+    is_go = settings.game == "go"
+    if is_go and settings.record_info:
+        expected = "analysis in Player(…), all of which is recorded"
+        raise SettingError(("record_info",), "'record_info' has no meaning in go", expected)
+    for name, example in ("draw_adjudication", 0.02), ("resign_adjudication", 0.05):
+        rule = getattr(settings, name)
+        if rule is not None and (rule.winrate is None) == is_go:
+            basis, expected = ("winrates", f"winrate={example}") if is_go else ("scores", "score")
+            raise SettingError((name,), f"engines of {settings.game} give {basis}", expected)
+        if rule is not None and is_go and not has_analysis:
+            text = "no player has analysis, and without it none gives winrates"
+            raise SettingError((name,), text, "analysis='kata' or analysis='lz' in Player(…)")
     if settings.tablebases is None:
         return
     if settings.game != "chess":
@@ -337,7 +366,8 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     check_openings(values.get("openings"), game, variant, arguments.get("handicap"))
     check_defaults(values, game)
     settings = GameSettings(game=game, **arguments)
-    check_adjudication(settings)
+    has_analysis = any(player.values["analysis"] for player in values["players"].values())
+    check_adjudication(settings, has_analysis or bool(values.get("make_candidate")))
     return settings
 
 

@@ -83,8 +83,9 @@ class Thought:
                 read of the answer
     ponder      the opponent's move that the engine expects, "" if it names none
     info_lines  info lines of the search (UCI, USI) with the one that has the score; parsed
-                on demand
+                on demand; over GTP an analysis as such a line
     is_turned   whether that score is the opponent's
+    lead        points ahead from the mover's side (Go), None unknown
     """
 
     kind: ThoughtKind
@@ -93,6 +94,7 @@ class Thought:
     ponder: str = ""
     info_lines: bytes = b""
     is_turned: bool = False
+    lead: float | None = None
 
     @cached_property
     def info(self) -> bytes:

@@ -19,6 +19,7 @@ from typing import Final
 
 from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, MAX_TEXT, Engine, Limits, Thought, start_timeout
+from ringmaster.engines.gtp_analysis import COMMANDS, INTERVAL, info_line
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout, cut
 from ringmaster.model.go_rules import KGS, Rules
 from ringmaster.model.jobs import GameSettings, Opening
@@ -99,11 +100,15 @@ class Command(Exchange):
         elif not line.strip():
             self.text = "\n".join(self._lines).strip()
             return True
+        self._keep(line)
+        return False
+
+    def _keep(self, line: bytes) -> None:
+        """Add a line to the answer."""
         self._size += len(line)
         if self._size > MAX_RESPONSE:
             raise EngineProtocolError(f"its answer to {self.name()} exceeds {MAX_RESPONSE} bytes")
         self._lines.append(line.decode("utf-8", "replace").rstrip())
-        return False
 
     def name(self) -> str:
         """Return the command's name as a message quotes it."""
@@ -111,6 +116,39 @@ class Command(Exchange):
 
     def describe(self) -> str:
         return quoted(self.line)
+
+
+class AnalysisCommand(Command):
+    """A request to move with analysis; `text` is the move.
+
+    info  the last line of analysis before the move, b"" without one; of megabytes no other is kept
+    """
+
+    info = b""
+    _move = ""
+    # an empty answer lacks the move, too
+    take = Exchange.take
+
+    def feed(self, line: bytes) -> bool:
+        if not super().feed(line):
+            return False
+        if self.ok and not self._move:
+            raise EngineProtocolError(
+                f"its answer to {self.name()} has no line 'play MOVE': choose the other form of "
+                "analysis in its Player(…), or none"
+            )
+        self.text = self._move or self.text
+        return True
+
+    def _keep(self, line: bytes) -> None:
+        word = line.split(None, 1)[0]
+        if word in (b"info", b"rootInfo"):
+            # Leela Zero that ponders goes on after its move.
+            self.info = self.info if self._move else line
+        elif word == b"play" and not self._move:
+            self._move = line[4:].decode("utf-8", "replace").strip()
+        else:
+            super()._keep(line)
 
 
 class GtpEngine(Engine):
@@ -136,15 +174,21 @@ class GtpEngine(Engine):
     #: Whether it has known_command, as far as is known.
     _has_known_command: bool = True
 
+    @property
+    def _analysis(self) -> tuple[str, float]:
+        """The command that requests a move with analysis, "" for none, and the winrate of a
+        certain win."""
+        return COMMANDS[self.player.analysis]
+
     def command(self, *words: str, seconds: float | None = None) -> str:
         """Send a command and return its response.
 
         `gtp_aliases` are applied.  Raises EngineRefused for a failure response
         (its message is the engine's).
         """
-        return self._timed(words, seconds)[0]
+        return self._timed(words, seconds)[0].text
 
-    def _timed(self, words: tuple[str, ...], seconds: float | None) -> tuple[str, int]:
+    def _timed(self, words: tuple[str, ...], seconds: float | None) -> tuple[Command, int]:
         self.send_delayed()
         exchange = self._make(words)
         self._require_silence(exchange)
@@ -152,11 +196,12 @@ class GtpEngine(Engine):
         elapsed = self.channel.converse(exchange, self._timeout if seconds is None else seconds)
         if not exchange.ok:
             raise self._refusal(exchange)
-        return exchange.text, elapsed
+        return exchange, elapsed
 
     def _make(self, words: tuple[str, ...], *, optional: bool = False, label: str = "") -> Command:
         name = self.player.gtp_aliases.get(words[0], words[0])
-        return Command(name, *words[1:], optional=optional, label=label)
+        kind = AnalysisCommand if words[0] == self._analysis[0] else Command
+        return kind(name, *words[1:], optional=optional, label=label)
 
     def _refusal(self, command: Command) -> EngineRefused:
         text = cut(command.text, MAX_TEXT) or "unspecified failure"
@@ -267,6 +312,9 @@ class GtpEngine(Engine):
             either = "place_free_handicap", "set_free_handicap"
             if not any(map(self.knows, either)):
                 problems.append(Problem("it has neither of the commands " + ", ".join(either)))
+        if self._analysis[0] and self._is_known(self._analysis[0]) is False:
+            remedy = "choose the other form of analysis in its Player(…), or none"
+            problems.append(Problem(f"it has no command {self._analysis[0]}: {remedy}"))
         try:
             self._set_up(settings)
             self.told_rules = bool(self._rules_command(settings.rules))
@@ -294,6 +342,7 @@ class GtpEngine(Engine):
         self._timeout = start_timeout(settings, self.player)
         for words in self.player.startup_gtp_commands:
             self.require(*words)
+        self._limit_search()
         for words in (
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
@@ -305,6 +354,28 @@ class GtpEngine(Engine):
         self.send_delayed()
         self._set_clock()
         self._timeout = settings.hang_timeout
+
+    def _limit_search(self) -> None:
+        """Send the limits of visits and playouts.  Raises EngineRefused."""
+        player = self.player
+        if player.analysis == "lz" or player.playouts is not None:
+            # Leela Zero ends an answer with analysis only after pondering, and limits no playouts
+            # of an engine that ponders.
+            self.optional("lz-setoption", "name", "pondering", "value", "false")
+        for name, limit in ("visits", player.visits), ("playouts", player.playouts):
+            if limit is None:
+                continue
+            if self.knows("kata-set-param"):
+                self.require("kata-set-param", f"max{name.capitalize()}", str(limit))
+            elif self.knows("lz-setoption"):
+                self.require("lz-setoption", "name", name, "value", str(limit))
+            else:
+                raise EngineRefused(
+                    f"it cannot be told its {name}: it has neither of the commands "
+                    f"kata-set-param, lz-setoption; leave {name} out, and limit it by its command "
+                    "line or startup_gtp_commands",
+                    player.code,
+                )
 
     def require(self, *words: str) -> str:
         """Send a command that the game needs and return its response.
@@ -411,26 +482,33 @@ class GtpEngine(Engine):
         name = _COLOURS[colour]
         if limits.cleanup:
             return (_CLEANUP, name)
-        return (_CLAIMING, name, "claim") if self._claims else ("genmove", name)
+        if self._claims:
+            return (_CLAIMING, name, "claim")
+        return (self._analysis[0], name, INTERVAL) if self._analysis[0] else ("genmove", name)
 
     def think(self, colour: int, limits: Limits) -> Thought:
-        begun, self._begun = self._begun, None
-        if begun is None:
-            text, elapsed = self._timed(self._request(colour, limits), limits.seconds)
+        request, self._begun = self._begun, None
+        if request is None:
+            request, elapsed = self._timed(self._request(colour, limits), limits.seconds)
         else:
-            elapsed = self.channel.converse(begun, limits.seconds, self._ahead)
-            if not begun.ok:
-                raise self._refusal(begun)
-            text = begun.text
-            if not text:
-                self._require_synchrony(begun, limits.seconds)
-        answer = text.strip()
+            elapsed = self.channel.converse(request, limits.seconds, self._ahead)
+            if not request.ok:
+                raise self._refusal(request)
+            if not request.text:
+                self._require_synchrony(request, limits.seconds)
+        answer = request.text.strip()
         folded = answer.lower()
         if folded == "resign":
             return Thought("resign", answer, elapsed)
         if folded == "claim" and self._claims and not limits.cleanup:
             return Thought("claim", answer, elapsed)
-        return Thought("move", answer, elapsed)
+        thought = Thought("move", answer, elapsed)
+        if isinstance(request, AnalysisCommand):
+            is_turned = self.player.turns_scores(colour)
+            thought.info_lines, thought.lead = info_line(
+                request.info, answer, self._analysis[1], is_turned=is_turned
+            )
+        return thought
 
     def _require_synchrony(self, request: Command, seconds: float) -> None:
         """Check whether an empty answer to `request` was a second answer to the command

@@ -62,16 +62,46 @@ def search_summary(move: MoveRecord, with_time: bool = True) -> str:
     return f"{text} {time}" if time else text
 
 
+def analysis_summary(move: MoveRecord, with_time: bool = True) -> str:
+    """Return the known parts of "62.34% +2.5 points 0.520s, 812 visits, pv D4 Q16".
+
+    These are winrate, lead, time, visits and expected moves in Go, from the mover's side.
+    """
+    time = "" if move.seconds is None or not with_time else f"{move.seconds:.3f}s"
+    if move.score is None:
+        return time
+    lead = "" if move.lead is None else f"{round(move.lead, 1) + 0:+.1f} points"
+    words = [" ".join(filter(None, (f"{50 + move.score / 100:.2f}%", lead, time)))]
+    words += [] if move.nodes is None else [f"{move.nodes} visits"]
+    words += [one_line("pv " + " ".join(move.pv[:_LONGEST_PV]), 1000)] if move.pv else []
+    return ", ".join(words)
+
+
+#: Winrate and lead at the beginning of that summary.
+_WINRATE: Final = re.compile(
+    r"(100\.00|\d{1,2}\.\d\d)%(?: (?P<lead>[+-]\d{1,4}\.\d) points)?(?=[ ,]|$)"
+)
+
+
+def winrate_of(summary: str, side: int) -> tuple[float | None, re.Match[str] | None]:
+    """Return Black's score as in MoveRecord at the beginning of a mover's summary, and the match
+    with the mover's lead."""
+    match = _WINRATE.match(summary)
+    if match is None:
+        return None, None
+    return (-100 if side else 100) * (float(match[1]) - 50), match
+
+
 #: The score at the beginning of a comment, with a depth.  Other programs have further forms.
 _SCORE: Final = re.compile(
-    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d{1,4})|(\d{1,5}\.\d+))(?:/(\d+))?(?=[\s,;]|$)(?!\s+s\b)"
+    r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d{1,4})|(\d{1,5}\.\d+))(?:/(?P<depth>\d+))?(?=[\s,;]|$)(?!\s+s\b)"
 )
 
 
 def score_of(comment: str, side: int) -> tuple[float | None, re.Match[str] | None]:
     """Return the first player's score at the beginning of a mover's comment, and the match.
 
-    Scores are centipawns, and mates as on boards.  Group 4 of the match is the depth.
+    Scores are centipawns, and mates as on boards.  The match has the depth.
     """
     match = _SCORE.match(comment)
     if match is None:

@@ -12,12 +12,12 @@ from typing import Final
 
 from ringmaster import __version__
 from ringmaster.formats.annotations import (
+    analysis_summary,
     note_lines,
     player_lines,
     player_name,
     read_time_controls,
     reason_line,
-    search_summary,
 )
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.source import Source
@@ -126,9 +126,9 @@ def write_sgf(record: GameRecord) -> str:
     """Return `record` as SGF, ending in a newline.
 
     The root comment describes the players and the result, and has the notes.  A move's
-    comment has the engine's words and the time.  TM and OT describe a clock common to both
-    players; BL, WL, OB and OW give the clock after each move.  An invalid vertex ends the
-    record, with a comment.
+    comment has the engine's words, the time and the analysis.  TM and OT describe a clock
+    common to both players; BL, WL, OB and OW give the clock after each move.  An invalid vertex
+    ends the record, with a comment.
     """
     return "\n".join([f"({_root(record)}", *_moves(record)]) + ")\n"
 
@@ -184,7 +184,7 @@ def _moves(record: GameRecord) -> Iterator[str]:
         except ValueError as error:
             yield f";C[{_quoted(f'Move {count} cannot be shown: {error}')}]"
             return
-        summary = search_summary(move, record.settings.record_times)
+        summary = analysis_summary(move, record.settings.record_times)
         comment = "\n".join(filter(None, (lines(move.comment), summary)))
         if count <= len(book) and move.move == book[count - 1]:
             comment = "book"

@@ -36,7 +36,9 @@ class BoardGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     book       number of moves from the opening book
     ms         milliseconds charged for each move
     clocks     milliseconds left after each move
-    scores     centipawns after each move from the first player's side, or mates (`MATE`)
+    scores     centipawns after each move from the first player's side, or mates (`MATE`);
+               in Go hundredths of a percent of winrate above one half
+    leads      points of the first player after each move (Go)
     depths     of the search in plies;  nodes  of the search, not on pages
     comments   of engines: (index of the move, text)
     in_progress  whether further moves will come
@@ -68,6 +70,7 @@ class BoardGame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ms: tuple[int | None, ...] = ()
     clocks: tuple[int | None, ...] = ()
     scores: tuple[int | None, ...] = ()
+    leads: tuple[float | None, ...] = ()
     depths: tuple[int | None, ...] = ()
     nodes: tuple[int | None, ...] = ()
     comments: tuple[tuple[int, str], ...] = ()

@@ -17,22 +17,28 @@ from ringmaster.model.players import GameName, OptionValue, Player
 
 class DrawAdjudication(msgspec.Struct, frozen=True):
     """A draw by scores: within `score` centipawns of 0 for `move_count` moves of each player
-    in a row, after `move_number` full moves."""
+    in a row, after `move_number` full moves.
+
+    winrate  in Go, instead of `score`: largest distance from one half
+    """
 
     move_number: int = 40
     move_count: int = 8
     score: int = 10
+    winrate: float | None = None
 
 
 class ResignAdjudication(msgspec.Struct, frozen=True):
     """A loss by scores: `score` centipawns or more below 0 for `move_count` moves in a row.
 
     two_sided  whether the opponent's scores must be as far above 0 for as long
+    winrate    in Go, instead of `score`: the loser's largest
     """
 
     move_count: int = 3
     score: int = 600
     two_sided: bool = False
+    winrate: float | None = None
 
 
 class Tablebases(msgspec.Struct, frozen=True):

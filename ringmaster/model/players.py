@@ -15,6 +15,7 @@ GameName = Literal["go", "chess", "shogi"]
 ProtocolName = Literal["gtp", "uci", "usi"]
 Restart = Literal["auto", "on", "off"]
 ScoreView = Literal["mover", "opponent", "white", "black"]
+AnalysisForm = Literal["kata", "lz"]
 OptionValue = bool | int | float | str
 
 #: The protocol of a game's engines unless a player says otherwise.
@@ -78,6 +79,8 @@ class Player(msgspec.Struct, frozen=True):
     ponder        whether it thinks on the opponent's time
     ready_timeout  seconds to start and to prepare a game; None: the default
     score_pov     the side of its scores
+    analysis      the form of the analysis that it gives with each move (GTP), None: none
+    visits, playouts  limits of a move over GTP, which the engine is told before each game
     ship          whether a cluster's hosts get its program and the files that it names
     max_memory, max_cpu, max_processes  bytes, CPU seconds in a game, and processes that the
                   engine with its descendants may use; None: no limit
@@ -114,6 +117,9 @@ class Player(msgspec.Struct, frozen=True):
     sandbox: bool = False
     resources: dict[str, int] = {}
     source: Source | None = None
+    analysis: AnalysisForm | None = None
+    visits: int | None = None
+    playouts: int | None = None
 
     @property
     def keeps_process(self) -> bool:
@@ -138,8 +144,8 @@ class Player(msgspec.Struct, frozen=True):
         """Return whether its scores as `colour` have the opposite sign of its own side's."""
         if self.score_pov in ("mover", "opponent"):
             return self.score_pov == "opponent"
-        # Black moves first in shogi
-        plays_white = colour == (1 if self.protocol == "usi" else 0)
+        # Black moves first in shogi and Go
+        plays_white = colour == (0 if self.protocol == "uci" else 1)
         return plays_white != (self.score_pov == "white")
 
 
@@ -148,10 +154,9 @@ def describe_limits(player: Player) -> str:
     parts = [] if player.time_control is None else [str(player.time_control)]
     if player.move_time is not None:
         parts.append(f"{player.move_time:g} s a move")
-    if player.nodes is not None:
-        parts.append(f"nodes {player.nodes}")
-    if player.depth is not None:
-        parts.append(f"depth {player.depth}")
+    for name in ("nodes", "depth", "visits", "playouts"):
+        if (limit := getattr(player, name)) is not None:
+            parts.append(f"{name} {limit}")
     return ", ".join(parts)
 
 

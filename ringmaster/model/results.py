@@ -264,10 +264,12 @@ class MoveRecord(msgspec.Struct, frozen=True, gc=False):
 
     player   index of its player
     seconds  time charged to the player; None for moves of a handicap or opening
-    score    centipawns from the mover's side, or None
+    score    centipawns from the mover's side; in Go hundredths of a percent of winrate above
+             one half; or None
     mate     moves to mate (negative: being mated), or None
     seldepth, nps, hashfull (per mille), tbhits  from the engine, or None
     pv       the expected line in the protocol's notation, this move first
+    lead     points ahead from the mover's side (Go), or None
     comment  the engine's comment in UTF-8, possibly several lines
     left     seconds on the player's clock after the move, of the base time or the period;
              None without a clock
@@ -289,6 +291,7 @@ class MoveRecord(msgspec.Struct, frozen=True, gc=False):
     comment: str = ""
     left: float | None = None
     overtime: int | None = None
+    lead: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Adjudication of games by the engines' scores or by tablebases.
+"""Adjudication of games by the engines' scores or by tablebases.  A score in Go is a winrate.
 
 Scores are the engines' own, each from its mover's side.  A missing score interrupts a series
 of decisive or level ones.  The referee handles the move limit.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ringmaster.engines.gtp_analysis import SCORE_OF_CERTAINTY
+from ringmaster.errors import counted
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.tablebases import Prober, open_tablebases
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication
@@ -33,7 +35,7 @@ class Adjudicator:
         """Return the adjudication, None if the game goes on.
 
         game   after the mover's move, not ended by the rules
-        score  centipawns from the mover's side, None without a score
+        score  as in MoveRecord, None without a score
         mate   moves to mate (0 or less: being mated), None likewise
         """
         if self._prober is not None and self._is_chess:
@@ -70,11 +72,16 @@ class _Draw:
     def __init__(self, rule: DrawAdjudication) -> None:
         self._rule = rule
         self._plies = 0
-        self.words = f"both scores within {rule.score / 100:.2f} for {rule.move_count} moves"
+        self._most = rule.score
+        what = f"scores within {rule.score / 100:.2f}"
+        if rule.winrate is not None:
+            self._most = round(SCORE_OF_CERTAINTY * rule.winrate)
+            what = f"winrates within {rule.winrate:.1%} of 50%"
+        self.words = f"both {what} for {rule.move_count} moves"
 
     def is_level(self, score: int | None) -> bool:
         """Return whether a score (None without one, or for a mate) is near 0."""
-        return score is not None and abs(score) <= self._rule.score
+        return score is not None and abs(score) <= self._most
 
     def is_reached(self, completed: int, *, level: bool, began: bool) -> bool:
         """Count a move; return whether the game is drawn.
@@ -95,16 +102,20 @@ class _Resign:
         self._rule = rule
         self._lost = [0, 0]
         self._won = [0, 0]
-        count, score = rule.move_count, rule.score / 100
-        self.words = f"score {-score:.2f} or worse for {count} move{'s' * (count != 1)}"
+        self._least = rule.score
+        what = f"score {-rule.score / 100:.2f}"
+        if rule.winrate is not None:
+            self._least = round(SCORE_OF_CERTAINTY * (0.5 - rule.winrate))
+            what = f"winrate {rule.winrate:.1%}"
+        self.words = f"{what} or worse for {counted(rule.move_count, 'move')}"
         if rule.two_sided:
             self.words += ", and the opponent agrees"
 
     def winner(self, mover: int, points: float | None) -> int | None:
         """Count a move with its score; return the winner, None if the game goes on."""
         rule = self._rule
-        is_lost = points is not None and points <= -rule.score
-        is_won = points is not None and points >= rule.score
+        is_lost = points is not None and points <= -self._least
+        is_won = points is not None and points >= self._least
         self._lost[mover] = self._lost[mover] + 1 if is_lost else 0
         self._won[mover] = self._won[mover] + 1 if is_won else 0
         for loser in (mover, 1 - mover):

@@ -542,7 +542,9 @@ class GameRunner:
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         texts = self._game.moves[len(job.opening.moves) :]
-        moves += move_records(texts, self._played, job.settings.record_info)
+        # analysis in Go
+        wanted = ("nodes", "pv") if job.settings.game == "go" else job.settings.record_info
+        moves += move_records(texts, self._played, wanted)
         return GameRecord(
             game_id=job.id,
             event=job.event,

@@ -20,7 +20,10 @@ from ringmaster.model.results import GameRecord
 from ringmaster.play.referee import Referee, Settlement
 
 _LETTERS: Final = "BW"
-_SUFFIX_OF_REASON: Final = {"resignation": "R", "time": "T", "stall": "T", "claim": "", "score": ""}
+_SUFFIX_OF_REASON: Final = {
+    **{"resignation": "R", "time": "T", "stall": "T"},
+    **dict.fromkeys(("claim", "score", "adjudicated win"), ""),
+}
 _FINAL_SCORE: Final = re.compile(r"([BW])\+(\S*)", re.ASCII)
 _MARGIN: Final = re.compile(r"\d{1,9}(?:\.\d{0,9})?", re.ASCII)
 

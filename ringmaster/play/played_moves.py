@@ -41,6 +41,7 @@ def move_records(
                 searched[name] = thought.number(name)
             if wants_pv:
                 searched["pv"] = thought.pv
+            searched["lead"] = thought.lead
         yield MoveRecord(
             move,
             turn.mover,

@@ -7,11 +7,12 @@ of chess are not checked here: a board stops at a move that its rules do not kno
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
 from ringmaster.errors import DataFileError
-from ringmaster.formats.annotations import score_of
+from ringmaster.formats.annotations import score_of, winrate_of
 from ringmaster.formats.recorded_game import RecordedGame
 from ringmaster.formats.registry import read_record
 from ringmaster.formats.source import Source
@@ -28,7 +29,7 @@ _SECONDS: Final = re.compile(r" ?(?:(\d{1,7}\.\d{3})s)?(?=,|\n|$)")
 _SHOGIHOME: Final = ("評価値=", "読み筋=")
 #: A clock in PGN, and in records of shogi.
 _CLOCK: Final = re.compile(r"\[%clk (\d{1,6}):(\d\d):(\d\d(?:\.\d{3})?)\]|\bleft=(\d{1,9}\.\d{3})s")
-_NODES: Final = re.compile(r"(?:^|,\s*)n=(\d{1,15})(?=,|\n|$)")
+_NODES: Final = re.compile(r"(?:^|[,\n]\s*)(?:n=(\d{1,15})|(\d{1,15}) visits)(?=,|\n|$)")
 #: Details of the search, which a board does not show.
 _DETAILS: Final = re.compile(
     r"(?:^|,\s*)(?:(?:sd|n|nps|hashfull|tbhits)=\d+|left=[\d.]+s|pv=\"[^\"]*\"|\[%clk [^\]]*\])"
@@ -81,7 +82,8 @@ def _read(game: GameName, record: bytes) -> dict[str, Any]:
 def _facts(game: RecordedGame) -> dict[str, Any]:
     """Return fields of a `BoardGame`."""
     moves = [_read_comment(game, index) for index in range(len(game.moves))]
-    ms, clocks, scores, depths, nodes, texts = zip(*moves, strict=True) if moves else [()] * 6
+    columns = zip(*moves, strict=True) if moves else [()] * 7
+    ms, clocks, scores, leads, depths, nodes, texts = columns
     of_go = {"size": game.size, "komi": game.komi, "setup": " ".join(game.setup)}
     controls = tuple(map(one_line, game.time_controls))
     return {
@@ -97,6 +99,7 @@ def _facts(game: RecordedGame) -> dict[str, Any]:
         "ms": _known(ms),
         "clocks": _known(clocks),
         "scores": _known(scores),
+        "leads": _known(leads),
         "depths": _known(depths),
         "nodes": _known(nodes),
         "comments": tuple((i, text) for i, text in enumerate(texts) if text and i >= game.book),
@@ -105,15 +108,19 @@ def _facts(game: RecordedGame) -> dict[str, Any]:
 
 def _read_comment(
     game: RecordedGame, index: int
-) -> tuple[int | None, int | None, int | None, int | None, int | None, str]:
-    """Return milliseconds, clock, score, depth and nodes of a move, and the engine's words."""
+) -> tuple[int | None, int | None, int | None, float | None, int | None, int | None, str]:
+    """Return milliseconds, clock, score, lead, depth and nodes of a move, and the engine's words,
+    in Go with its visits and expected moves."""
     clock = game.clocks.get(index)
     lines = game.comments[index].split("\n")
     comment = "\n".join(line for line in lines if not line.startswith(_SHOGIHOME))
     # the summary is the last line in Go, and the beginning in other games
     before = comment.rfind("\n") + 1 if game.size else 0
-    score, depth, seconds, rest = _read_summary(comment[before:], (index + game.first) % 2)
-    comment = comment[:before] + rest
+    side = (index + game.first) % 2
+    read = winrate_of if game.size else score_of
+    score, details, seconds, rest = _read_summary(read, comment[before:], side)
+    comment = comment[:before] + rest.lstrip(", ")
+    lead, depth = details.get("lead"), details.get("depth")
     left = None if game.size else _CLOCK.search(comment)
     if left is not None:
         hours, minutes, remaining, others = left.groups("0")
@@ -123,25 +130,29 @@ def _read_comment(
         None if seconds is None else round(1000 * float(seconds)),
         None if clock is None else round(1000 * clock),
         None if score is None else round(score),
+        None if lead is None else 0.0 - float(lead) if side else float(lead),
         None if depth is None else int(depth),
-        None if nodes is None else int(nodes[1]),
+        None if nodes is None else int(nodes[1] or nodes[2]),
         one_line(_DETAILS.sub("", comment).strip(", \n"), _WORDS) if comment else "",
     )
 
 
-def _read_summary(text: str, side: int) -> tuple[float | None, str | None, str | None, str]:
-    """Return score, depth and seconds of a summary at the beginning, and the other text.
+def _read_summary(
+    read: Callable[[str, int], tuple[float | None, re.Match[str] | None]], text: str, side: int
+) -> tuple[float | None, dict[str, str | None], str | None, str]:
+    """Return the score, lead and depth, and seconds of a summary at the beginning, and the other
+    text.
 
     Other words may begin with a number.
     """
-    score, match = score_of(text, side)
+    score, match = read(text, side)
     seconds = _SECONDS.match(text, 0 if match is None else match.end())
     if seconds is None:
-        return None, None, None, text
-    depth = None if match is None else match[4]
-    return score, depth, seconds[1], text[seconds.end() :]
+        return None, {}, None, text
+    details = {} if match is None else match.groupdict()
+    return score, details, seconds[1], text[seconds.end() :]
 
 
-def _known(column: tuple[int | None, ...]) -> tuple[int | None, ...]:
+def _known(column: tuple[float | None, ...]) -> tuple[float | None, ...]:
     """Return a column, () if it has no value."""
     return () if column.count(None) == len(column) else column

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,25 @@ import pytest
 
 from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
 from ringmaster.competitions.game_settings import check_files
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY
+from ringmaster.competitions.tuning.closing_match_settings import limited as limited_by
 from ringmaster.errors import SettingError
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.go_rules import Rules
 from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases
-from ringmaster.model.players import Player
+from ringmaster.model.players import Player, describe_limits
 from ringmaster.model.settings import INVALID, Context
 from ringmaster.model.time_control import TimeControl
-from tests.competitions.settings_of import Refused, call, make, uci
+from tests.competitions.settings_of import AGAINST_OPPONENT, Refused, call, make, uci
+
+#: An mc_tuner of Go with a make_candidate.
+MC_TUNE: dict[str, Any] = {
+    **AGAINST_OPPONENT,
+    "parameters": [call("Parameter", "x", scale=call("LINEAR", 1.0, 1.0), split=2)],
+    "exploration_coefficient": 0.45,
+    "initial_visits": 10,
+    "initial_wins": 5,
+}
 
 
 def job(first: Any = None, **settings: Any) -> Any:
@@ -220,18 +232,85 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "message"),
     [
-        {"draw_adjudication": call("DrawAdjudication")},
-        {"resign_adjudication": call("ResignAdjudication")},
-        {"tablebases": "/a"},
-        {"record_info": ["nodes"]},
+        ({"draw_adjudication": call("DrawAdjudication")}, "engines of go give winrates; "),
+        ({"draw_adjudication": call("DrawAdjudication", score=9)}, "expected winrate=0.02"),
+        ({"resign_adjudication": call("ResignAdjudication")}, "expected winrate=0.05"),
+        ({"resign_adjudication": call("ResignAdjudication", winrate=5)}, "5 is out of range"),
+        (
+            {"resign_adjudication": call("ResignAdjudication", score=9, winrate=0.05)},
+            "score and winrate are two conditions; expected winrate in Go, score in chess and",
+        ),
+        ({"tablebases": "/a"}, "Syzygy tablebases are for chess"),
+        ({"record_info": ["nodes"]}, "expected analysis in Player(…), all of which is recorded"),
     ],
 )
-def test_go_has_no_scores_to_adjudicate_by(settings: dict[str, Any]) -> None:
+def test_go_is_adjudicated_by_winrates_alone(settings: dict[str, Any], message: str) -> None:
     (name,) = settings
-    with pytest.raises(Refused, match=f"{name}: '{name}' has no meaning in go: GTP has no scores"):
+    with pytest.raises(Refused, match=rf"^{name}.*: .*{re.escape(message)}"):
         settings_of("go", **settings)
+
+
+@pytest.mark.parametrize("game", ["chess", "shogi"])
+def test_other_games_have_no_winrates(game: str) -> None:
+    with pytest.raises(Refused, match=f"engines of {game} give scores; expected score"):
+        settings_of(game, draw_adjudication=call("DrawAdjudication", winrate=0.02))
+
+
+def go_playoff(player: dict[str, Any], **settings: Any) -> Any:
+    players = {"a": call("Player", "katago", **player), "b": call("Player", "gnugo")}
+    values = {"game": "go", "board_size": 9, "komi": 6.5, "players": players}
+    return make("playoff", matchups=[call("Matchup", "a", "b")], **values, **settings)
+
+
+def test_winrates_for_adjudication_come_from_a_player_with_analysis() -> None:
+    rules = {
+        "draw_adjudication": call("DrawAdjudication", winrate=0.02),
+        "resign_adjudication": call("ResignAdjudication", winrate=0.05, two_sided=True),
+    }
+    settings = go_playoff({"analysis": "kata"}, **rules).next_job().settings
+    assert settings.draw_adjudication == DrawAdjudication(winrate=0.02)
+    assert settings.resign_adjudication == ResignAdjudication(winrate=0.05, two_sided=True)
+    for name, rule in rules.items():
+        with pytest.raises(Refused, match=f"^{name}: no player has analysis.*analysis='kata' or"):
+            go_playoff({}, **{name: rule})
+    # a candidate may have it
+    tune = make("mc_tuner", **MC_TUNE, **rules)
+    assert tune.next_job().settings.draw_adjudication.winrate == 0.02
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"analysis": "kata"}, "UCI gives scores without it; expected no analysis"),
+        ({"visits": 5}, "visits has no meaning over UCI; expected nodes"),
+        ({"playouts": 5}, "playouts has no meaning over UCI; expected nodes"),
+    ],
+)
+def test_analysis_visits_and_playouts_are_for_go_engines(
+    settings: dict[str, Any], message: str
+) -> None:
+    (name,) = settings
+    with pytest.raises(Refused, match=rf"players\.a\.{name}: {message}"):
+        playoff(player=settings)
+
+
+def test_a_limit_of_visits_reaches_the_job_of_candidates_as_well() -> None:
+    job = go_playoff({"analysis": "lz", "visits": 800, "score_pov": "black"}).next_job()
+    player = next(player for player in job.players if player.code == "a")
+    assert (player.analysis, player.visits, player.playouts) == ("lz", 800, None)
+    assert [player.turns_scores(colour) for colour in (0, 1)] == [False, True]
+
+    def limited(x: float) -> Any:
+        return call("Player", "katago", visits=400 * round(x))
+
+    tune = make("mc_tuner", **{**MC_TUNE, "make_candidate": limited})
+    limits = {describe_limits(player) for player in tune.next_job().players}
+    assert limits == {"", "visits 400"}
+    verify = VERIFY.interpret(call("Verify", 2, visits=100, playouts=50), (), Context(Path()))
+    assert verify.conditions == "limits: 100 visits, 50 playouts"
+    assert describe_limits(limited_by(player, verify)) == "visits 100, playouts 50"
 
 
 def test_missing_tablebases_are_reported_before_the_first_game(tmp_path: Path) -> None:

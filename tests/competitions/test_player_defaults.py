@@ -226,6 +226,31 @@ def test_variable_of_the_file_itself_is_no_setting(tmp_path: Path, line: str) ->
     assert not competition.control_file.warnings
 
 
+def test_variables_of_gomills_files_are_no_limits_of_visits_or_playouts(tmp_path: Path) -> None:
+    text = """competition_type = "playoff"
+number_of_games, board_size, komi = 2, 9, 7.5
+playouts = 1000
+visits = 800
+players = {"a": Player(f"fuego --playouts {playouts}"), "b": Player("katago")}
+matchups = [Matchup("a", "b")]
+"""
+    values = loaded(tmp_path, text).control_file.values
+    assert (values["playouts"], values["visits"]) == (None, 800)
+    competition = loaded(
+        tmp_path, text.replace("playouts = 1000", "playouts = 5") + "print(visits)"
+    )
+    assert {describe_limits(each.player) for each in competition.competition.setup().checks} == {""}
+
+
+def test_visits_of_all_players_are_a_limit_as_others_are() -> None:
+    go = {"game": "go", "board_size": 9, "komi": 7.5, "visits": 800, "playouts": 9}
+    players = {"a": engine(), "b": engine(visits=None), "c": engine(visits=5)}
+    matchups = call("Matchup", "a", "b"), call("Matchup", "a", "c", time_control="600")
+    competition = playoff(*matchups, players=players, **go)
+    assert limits(competition, "0") == ["visits 800, playouts 9", "playouts 9"]
+    assert limits(competition, "1") == ["600", "visits 5"]
+
+
 def test_value_of_a_wrong_type_that_nothing_uses_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ControlFileError, match=r"x.ctl:6:12: .*options"):
         loaded(tmp_path, FILE + 'options = ["--deep"]\n')

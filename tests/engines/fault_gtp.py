@@ -6,6 +6,7 @@ they pass; Black is ahead on the board by the points of the middle column.  Flag
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 
@@ -41,6 +42,7 @@ FLAGS: Table = {
     "one-at-a-time": ("", str, False, "lose what is written before the answer is"),
     "missing-blank-line": ("", str, False, "no response is ended by an empty line"),
     "also": ("CMD[:ANSWER]", _extra, [], "know CMD too, and answer it so"),
+    "analysis": ("FORM", str, "", "know FORM-genmove_analyze (kata or lz) and its limits"),
     "cpu-time": ("SECONDS", float, None, "what gomill-cpu_time says; unknown unless given"),
 }
 GARBAGE = b"\x00\x01\x7f\n$ segmentation fault\n\nD4\n"
@@ -89,6 +91,12 @@ class GtpEngine:
             "gomill-explain_last_move": lambda words: f"move {self._moves} of a fixed order",
             "gomill-describe_engine": lambda words: "Filler\nfills its half of the board",
         }
+        self._visits = 100
+        if flags["analysis"]:
+            self._commands[f"{flags['analysis']}-genmove_analyze"] = self._analyze
+            self._commands["kata-set-param"] = self._set_param
+            self._commands["lz-setoption"] = self._set_param
+            del self._commands["lz-setoption" if flags["analysis"] == "kata" else "kata-set-param"]
         for name, answer in flags["also"]:
             self._commands[name] = lambda words, answer=answer: answer  # type: ignore[misc]
         if flags["cpu-time"] is not None:
@@ -141,7 +149,7 @@ class GtpEngine:
             for word in (b"Filler", b"fixed order"):
                 data = data.replace(word, faults.HOSTILE)
         makers = ("genmove", "gomill-genmove_ex", "kgs-genmove_cleanup")
-        is_move = name in makers and sign == "="
+        is_move = (name in makers or name.endswith("genmove_analyze")) and sign == "="
         if is_move and self._flags["long-line"]:
             data += b"x" * self._flags["long-line"] + b"\n"
         if is_move and self._flags["bad-utf8"]:
@@ -201,6 +209,29 @@ class GtpEngine:
         if point is None:
             self._board.forget_ko()
         return self._faults.move("pass" if point is None else vertex(point), illegal)
+
+    def _analyze(self, words: list[str]) -> str:
+        ahead = self._board.area() - self._komi
+        if words[0] == "w":
+            ahead = -ahead
+        move = self._genmove(words[:1])
+        best, other = self._visits - self._visits // 4, self._visits // 4
+        winrate = 1 / (1 + math.exp(-ahead / 10))
+        if self._flags["analysis"] == "lz":
+            chance = round(10_000 * winrate)
+            shown = f"visits {best} winrate {chance} prior 9 lcb {chance} order 0"
+        else:
+            shown = (
+                f"visits {best} winrate {winrate:.6g} scoreMean {ahead} scoreLead {ahead} order 0"
+            )
+        last = f"info move A1 visits {other} winrate 0 order 1 pv A1"
+        info = f"info move {move} {shown} pv {move} C3 pass {last}"
+        return f"\n{info}\nplay {move}"
+
+    def _set_param(self, words: list[str]) -> str:
+        if words[-2:-1] in (["maxVisits"], ["value"]) and words[-1].isdecimal():
+            self._visits = int(words[-1])
+        return ""
 
     def _fixed_handicap(self, words: list[str]) -> str:
         size, count = self._board.size, int(words[0])

@@ -187,6 +187,27 @@ def test_each_move_has_the_time_left() -> None:
     assert nodes[0].get("C") == "hm\n0.500s"
 
 
+def test_analysis_is_in_the_comment_of_its_move() -> None:
+    searched = (
+        MoveRecord("E5", 0, 0.52, 1234, nodes=812, pv=("E5", "C3"), lead=2.46, comment="hm"),
+        MoveRecord("E6", 1, 0.004, -4999, nodes=3, pv=("E6",)),
+        MoveRecord("E7", 0, 1.0, 0, lead=-0.04),
+        MoveRecord("pass", 1, 0.1, -5000, nodes=0),
+    )
+    comments = [
+        node.get("C") for node in parse(write_sgf(record(moves=searched))).get_main_sequence()[1:]
+    ]
+    assert comments == [
+        "hm\n62.34% +2.5 points 0.520s, 812 visits, pv E5 C3",
+        "0.01% 0.004s, 3 visits, pv E6",
+        "50.00% +0.0 points 1.000s",
+        "0.00% 0.100s, 0 visits",
+    ]
+    quiet = GameSettings("go", board_size=9, record_times=False)
+    (_, first, *_) = parse(write_sgf(record(moves=searched, settings=quiet))).get_main_sequence()
+    assert first.get("C") == "hm\n62.34% +2.5 points, 812 visits, pv E5 C3"
+
+
 def test_missing_names_are_replaced_by_codes_and_missing_texts_left_out() -> None:
     game = parse(
         write_sgf(record(names=("\n", ""), event=" ", date="", competition="", game_id=""))

@@ -141,6 +141,56 @@ def test_two_sided_resignation_needs_the_opponents_word_for_as_long() -> None:
     assert play(SHUFFLE[:8], disputed, resign_adjudication=rule).reason == "resignation"
 
 
+class ScoredGo(ScriptedGo):
+    """Gives a winrate in percent with each move, or None."""
+
+    def __init__(self, player: Player, moves: list[Act], winrates: list[float | None]) -> None:
+        super().__init__(player, moves)
+        self.winrates = iter(winrates)
+
+    def think(self, colour: int, limits: Limits) -> Thought:
+        thought = super().think(colour, limits)
+        percent = next(self.winrates, None)
+        thought.info_lines = info_line(None if percent is None else round(100 * (percent - 50)))
+        return thought
+
+
+GO_MOVES = ["A1", "B1", "A2", "B2", "A3", "B3", "A4", "B4"]
+
+
+def play_go(winrates: list[float | None], **settings: object) -> GameResult:
+    """Play moves of Go, each with its mover's winrate in percent; then both resign."""
+    engines = tuple(
+        ScoredGo(Player(code, ("x",)), [*GO_MOVES[i::2], "resign"], winrates[i::2])
+        for i, code in enumerate("bw")
+    )
+    return GameRunner(job(*[e.player for e in engines], game="go", **settings), engines).play()
+
+
+def test_a_player_of_go_loses_by_its_own_winrate() -> None:
+    rule = ResignAdjudication(move_count=2, winrate=0.05)
+    result = play_go([60, 5, 60, 5.01, 60, 4, 60, 5], resign_adjudication=rule)
+    assert (result.outcome, result.winner, result.score) == ("win", 0, "B+")
+    assert (result.reason, result.plies, result.forfeit) == ("adjudicated win", 8, False)
+    assert result.detail == "winrate 5.0% or worse for 2 moves"
+    assert play_go([60, 4, 60, None, 60, 4], resign_adjudication=rule).reason == "resignation"
+
+
+def test_two_sided_resignation_in_go_needs_the_opponents_winrate_as_well() -> None:
+    rule = ResignAdjudication(move_count=1, winrate=0.1, two_sided=True)
+    result = play_go([89, 5, 90, 5], resign_adjudication=rule)
+    assert (result.winner, result.plies) == (0, 3)
+    assert result.detail == "winrate 10.0% or worse for 1 move, and the opponent agrees"
+
+
+def test_winrates_near_one_half_of_both_make_a_draw_of_go() -> None:
+    rule = DrawAdjudication(move_number=0, move_count=2, winrate=0.02)
+    result = play_go([52, 48, 52.01, 48, 50, 48, 52, 50], draw_adjudication=rule)
+    assert (result.outcome, result.reason, result.score) == ("draw", "adjudicated draw", "0")
+    assert result.plies == 7
+    assert result.detail == "both winrates within 2.0% of 50% for 2 moves"
+
+
 def test_a_game_ended_by_the_rules_is_not_adjudicated() -> None:
     moves, scores = ["f2f3", "e7e5", "g2g4", "d8h4"], ["M-1", "M2", "M-1", "M1"]
     result = play(moves, list(scores), resign_adjudication=ResignAdjudication(move_count=2))

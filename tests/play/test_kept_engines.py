@@ -18,6 +18,7 @@ from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
+from ringmaster.play.engine_pool import launch_key
 from ringmaster.play.worker import Worker
 from tests.play.test_faults import command, sent_lines
 from tests.play.test_faults import play as play_game
@@ -65,6 +66,31 @@ def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path)
     # Its own CPU time is a constant total here.
     assert first.usage[0].cpu_time == 5
     assert second.usage[1].cpu_time == 0
+
+
+@pytest.mark.parametrize("form", ["kata", "lz"])
+def test_kept_engine_gets_its_limits_before_each_game_and_gives_its_analysis(
+    worker: Worker, tmp_path: Path, form: Any
+) -> None:
+    log = tmp_path / "log"
+    kept = filler("kept", "--analysis", form, analysis=form, visits=812, restart="off")
+    sent = {"kata": "kata-set-param maxVisits 812", "lz": "lz-setoption name visits value 812"}
+    for number in ("1", "2"):
+        result = play(worker, kept, filler("new"), id=number, log=log)
+        assert (result.outcome, result.reason) == ("win", "score")
+        lines = sent_lines(log, "kept")
+        assert lines.count(sent[form]) == 1
+        moves = sum(line.startswith(f"{form}-genmove_analyze b ") for line in lines)
+        assert result.record is not None
+        assert 5 < moves == result.record.count(" 812 visits, pv ")
+        assert result.record.count(" points ") == (moves if form == "kata" else 0)
+
+
+def test_players_with_and_without_a_limit_do_not_share_a_process() -> None:
+    limited = filler("a", visits=9)
+    assert launch_key(limited) == launch_key(replace(limited, code="b", visits=8))
+    assert launch_key(limited) != launch_key(replace(limited, visits=None))
+    assert launch_key(limited) != launch_key(replace(limited, playouts=8))
 
 
 @pytest.mark.parametrize(("slot", "shown"), [(0, ""), (1, "1")])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ringmaster.model.board import BoardGame
@@ -156,6 +157,32 @@ def test_a_position_has_clocks_score_comment_and_words(page: Any) -> None:
     page.evaluate("board.goto(5)")
     assert "score +M3" in page.locator(".rb-info").inner_text()
     assert COMMON["players"][0] in page.locator(".rb-name").last.inner_text()
+
+
+def test_a_go_game_shows_winrates_of_black_over_the_game_and_for_each_move(page: Any) -> None:
+    searched = msgspec.structs.replace(
+        GO,
+        scores=(1234, None, -5000, *[None] * 6),
+        leads=(2.5, None, -81.0, *[None] * 6),
+        comments=((0, "812 visits, pv E6 A1"),),
+    )
+    show(page, searched)
+    page.evaluate("board.goto(1)")
+    info = page.locator(".rb-info").inner_text()
+    assert "1. E6 · Black 62.3% +2.5 points" in info
+    assert "812 visits, pv E6 A1" in info
+    assert (page.locator("[aria-live]").text_content() or "").endswith(", Black 62.3% +2.5 points")
+    page.evaluate("board.goto(3)")
+    assert "Black 0.0% −81.0 points" in page.locator(".rb-info").inner_text()
+    page.evaluate("board.goto(2)")
+    assert "Black" not in page.locator(".rb-info").inner_text()
+    graph = page.locator(".rb-graph")
+    assert graph.locator(".rb-legend").inner_text().endswith("and b: winrate of Black")
+    assert graph.locator(".rb-tick").all_inner_texts() == ["75%", "50%", "25%"]
+    name = graph.locator("svg").get_attribute("aria-label")
+    assert name == "Curves: winrate of Black; lowest 0.0%, highest 62.3%"
+    # White moves first; certainty is at the edge
+    assert graph.locator(".rb-line-1").get_attribute("d") == "M1 37.7L3 100.0"
 
 
 def test_automatic_play_runs_to_the_end_and_a_key_stops_it(page: Any) -> None:

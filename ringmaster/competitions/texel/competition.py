@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common_settings import LIMIT_NAMES, PlayerDefinition, noting
+from ringmaster.competitions.common_settings import SEARCH_LIMITS, PlayerDefinition, noting
 from ringmaster.competitions.competition import History, Played, Reaction, Trajectory
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.texel.evaluations import (
@@ -50,7 +50,7 @@ from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.model.settings import Setting
 
 _NO_LIMIT = "nothing limits the moves of player {!r} in the closing match"
-_LIMITS = f"one of {', '.join(LIMIT_NAMES)}"
+_LIMITS = f"one of {', '.join(SEARCH_LIMITS)}"
 
 
 class TexelCompetition(Tune):

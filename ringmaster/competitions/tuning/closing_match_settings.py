@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common_settings import LIMITS, check_player, placed
+from ringmaster.competitions.common_settings import LIMIT_NAMES, LIMITS, check_player, placed
 from ringmaster.competitions.matchup_sprt import SPRT_SETTING
 from ringmaster.competitions.opening_settings import OPENINGS, OpeningsSettings, describe_openings
 from ringmaster.competitions.setting_types import optional
@@ -33,7 +33,7 @@ class VerifySettings(msgspec.Struct, frozen=True):
 
     games     most games
     against   START, or the code of a player; "" for the default of the type
-    time_control, move_time, nodes, depth
+    time_control, move_time, nodes, depth, visits, playouts
               limits of both sides; all None: the players' limits in the tune
     time_controls  weights of time controls, {} for only the players' limits
     openings  a separate book; None: the tune's, after its own openings
@@ -46,14 +46,15 @@ class VerifySettings(msgspec.Struct, frozen=True):
     move_time: float | None = None
     nodes: int | None = None
     depth: int | None = None
+    visits: int | None = None
+    playouts: int | None = None
     openings: OpeningsSettings | None = None
     time_controls: dict[str, float] = {}
 
     @property
     def limits(self) -> dict[str, Any]:
         """The limits that replace those of both sides, {} for none."""
-        names = ("time_control", "move_time", "nodes", "depth")
-        limits = {name: getattr(self, name) for name in names}
+        limits = {name: getattr(self, name) for name in LIMIT_NAMES}
         return limits if any(value is not None for value in limits.values()) else {}
 
     @property
@@ -64,6 +65,8 @@ class VerifySettings(msgspec.Struct, frozen=True):
             "move_time": "{:g} s a move",
             "nodes": "{} nodes",
             "depth": "depth {}",
+            "visits": "{} visits",
+            "playouts": "{} playouts",
         }
         limits = [words[n].format(value) for n, value in self.limits.items() if value is not None]
         limits += [f"{text} (weight {weight:g})" for text, weight in self.time_controls.items()]
@@ -106,7 +109,7 @@ VERIFY = CallOf(
         ),
         msgspec.structs.replace(
             LIMITS[0],
-            help="Clock of both sides.  If this or one of the next three is set, they replace "
+            help="Clock of both sides.  If this or one of the next five is set, they replace "
             "the players' limits in the tune.",
         ),
         *LIMITS[1:],

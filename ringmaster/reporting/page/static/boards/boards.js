@@ -39,11 +39,23 @@
 
   const secondsText = (ms) => `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;
 
-  // Return "+0.31" or "−M5".
-  function scoreText(score) {
+  // Return "+0.31" or "−M5", in Go "62.3%".
+  function scoreText(game, score) {
+    if (game.game === "go") return `${(50 + score / 100).toFixed(1)}%`;
     const sign = score < 0 ? "−" : score > 0 ? "+" : "";
     const size = Math.abs(score);
     return size > MATE - 10000 ? `${sign}M${MATE - size}` : `${sign}${(size / 100).toFixed(2)}`;
+  }
+
+  const signed = (points) => `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
+
+  // Return "score +0.31", in Go "Black 62.3% +2.5 points", or "".
+  function scoreWords(game, at) {
+    const score = game.scores?.[at];
+    if (score == null) return "";
+    if (game.game !== "go") return `score ${scoreText(game, score)}`;
+    const lead = game.leads?.[at];
+    return `Black ${scoreText(game, score)}` + (lead == null ? "" : ` ${signed(lead)} points`);
   }
 
   function moveNumber(game, positions, ply) {
@@ -163,14 +175,26 @@
   // ---- scores over plies ----
 
   const GRAPH_HEIGHT = 100;
-  // One pawn is a fifth of the way to the edge, five pawns half of it.
-  const heightOf = (score) => (GRAPH_HEIGHT / 2) * (1 - score / (Math.abs(score) + 500));
+  // Curves in pawns: one pawn is a fifth of the way to the edge, five pawns half of it.  A winrate
+  // has its place.
+  const PAWNS = {
+    name: (side) => `score in pawns from ${side}'s side`,
+    ticks: [[500, "+5"], [100, "+1"], [-100, "−1"], [-500, "−5"]],
+    heightOf: (score) => (GRAPH_HEIGHT / 2) * (1 - score / (Math.abs(score) + 500)),
+  };
+  const WINRATE = {
+    name: (side) => `winrate of ${side}`,
+    ticks: [[2500, "75%"], [0, "50%"], [-2500, "25%"]],
+    heightOf: (score) => (GRAPH_HEIGHT / 2) * (1 - score / 5000),
+  };
 
   // Return {element, show(ply)}; `element` is null without scores.
   function scoreGraph(game, plies, goto) {
     const scores = game.scores ?? [];
     const known = scores.filter((score) => score !== null);
     if (known.length < 2) return { element: null, show() {} };
+    const { name, ticks, heightOf } = game.game === "go" ? WINRATE : PAWNS;
+    const axis = name(SIDES[game.game][0]);
     const first = game.first ?? 0;
     const line = (player) => {
       const points = scores
@@ -189,10 +213,10 @@
         preserveAspectRatio: "none",
         role: "img",
         "aria-label":
-          `Scores in pawns from ${SIDES[game.game][0]}'s side; ` +
-          `lowest ${scoreText(Math.min(...known))}, highest ${scoreText(Math.max(...known))}`,
+          `Curves: ${axis}; lowest ${scoreText(game, Math.min(...known))}, ` +
+          `highest ${scoreText(game, Math.max(...known))}`,
       },
-      ...[500, 100, -100, -500].map((score) => level(score, "")),
+      ...ticks.map(([score]) => level(score, "")),
       level(0, "rb-zero"),
       line(0),
       line(1),
@@ -202,7 +226,7 @@
       const box = svg.getBoundingClientRect();
       goto(Math.round(((event.clientX - box.left) / box.width) * plies));
     });
-    const labels = [[500, "+5"], [100, "+1"], [-100, "−1"], [-500, "−5"]].map(([score, text]) => {
+    const labels = ticks.map(([score, text]) => {
       const label = make("span", { class: "rb-tick", "aria-hidden": "true" }, text);
       label.style.top = `${heightOf(score)}%`;
       return label;
@@ -213,7 +237,7 @@
       make("span", { class: "rb-key-0" }, game.players[0]),
       " and ",
       make("span", { class: "rb-key-1" }, game.players[1]),
-      `: score in pawns from ${SIDES[game.game][0]}'s side`,
+      `: ${axis}`,
     );
     const plot = make("div", { class: "rb-plot" }, svg, ...labels);
     return {
@@ -433,10 +457,10 @@
       showPlayer(top, isFlipped ? 0 : 1, position);
       showMove();
       const words = ply ? `${moveNumber(game, positions, ply)} ${position.spoken}` : "Start position";
-      const score = ply ? game.scores?.[ply - 1] : null;
+      const score = ply ? scoreWords(game, ply - 1) : "";
       slider.setAttribute("aria-valuetext", ply ? `${ply} of ${positions.length - 1}: ${position.label}` : words);
       frame.setAttribute("aria-label", positionText(game, position));
-      if (isSpoken) live.textContent = words + (score == null ? "" : `, score ${scoreText(score)}`);
+      if (isSpoken) live.textContent = words + (score && `, ${score}`);
     }
 
     function showPlayer(place, side, position) {
@@ -504,7 +528,7 @@
         ? [
             `${moveNumber(game, positions, ply)} ${positions[ply].label}`,
             at < (game.book ?? 0) ? "from the opening book" : "",
-            game.scores?.[at] == null ? "" : `score ${scoreText(game.scores[at])}`,
+            scoreWords(game, at),
             game.depths?.[at] == null ? "" : `depth ${game.depths[at]}`,
             game.ms?.[at] == null || at < (game.book ?? 0) ? "" : secondsText(game.ms[at]),
           ]

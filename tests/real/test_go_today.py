@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from sgfmill import sgf
 
-from tests.processes import LONG, await_that
+from tests.processes import await_that
 from tests.program import REPOSITORY, living_engines, ringmaster, shown, start
 from tests.real.test_matches import GNUGO, records
 from tests.requirements import engine
@@ -30,7 +31,8 @@ def test_gnugo_and_the_demo_engine_play_openings_with_a_referee_through_a_kill(
 competition_type = "playoff"
 players = {{
     "gnugo": Player("{gnugo} --level=1"),
-    "demo": Player("python -m ringmaster.demo go", analysis="kata", visits=20),
+    "demo": Player(["{sys.executable}", "-m", "ringmaster.demo", "go"],
+                   analysis="kata", visits=20),
     "judge": Player("{gnugo} --level=1"),
 }}
 board_size = 9
@@ -44,10 +46,10 @@ matchups = [Matchup("gnugo", "demo")]
 """
     )
     run = start(control, "-j", "2")
-    await_that(lambda: shown(control)["games"]["completed"] >= 3, LONG)
+    await_that(lambda: shown(control)["games"]["completed"] >= 3, run)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
-    await_that(lambda: not living_engines(control), LONG)
+    await_that(lambda: not living_engines(control))
     done = ringmaster(control, "-j", "2")
     assert done.returncode == 0, done.stderr
     assert shown(control)["games"] == {"completed": 12, "void": 0, "in_progress": 0, "total": 12}

@@ -32,6 +32,7 @@ ENGINES = {
     "spsa": [],
     "texel": [],
     "gomill": ["gnugo"],
+    "katago": ["gnugo"],
     "shogi": ["fairy-stockfish"],
 }
 

@@ -18,7 +18,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.settings import SettingPath
 from ringmaster.stats.ladder import HandicapLadder
 from ringmaster.stats.sprt import Sprt
-from ringmaster.stats.stopping import Race
+from ringmaster.stats.stopping import Precision, Race
 
 #: Outcomes of a stage; "ended": neither passed nor failed, and as a condition any of them.
 OUTCOMES = ("passed", "failed", "ended")
@@ -140,10 +140,8 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         """The state of a stage: its delay, "playing" or its outcome."""
         if self.delay or self._plays():
             return self.delay or "playing"
-        # another test that reached its limit shows nothing
-        sign = (
-            0 if isinstance(self.test, Sprt | HandicapLadder | Race) else self.match_result().sign
-        )
+        # a test that reached its limit shows nothing
+        sign = self.match_result().sign if isinstance(self.test, Precision | None) else 0
         if self.accepted in ("H1", "won") or sign > 0:
             return "passed"
         return "ended" if self.accepted in ("", "reached", "beyond") and sign == 0 else "failed"

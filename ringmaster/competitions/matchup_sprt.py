@@ -129,11 +129,11 @@ def end_of(values: Mapping[str, Any], game: GameSettings) -> End | None:
         return end
     if game.game != "go":
         raise SettingError((ends[0],), f"{game.game} has no handicap and no komi", "another end")
-    for name in ("race", "handicap", "alternating", *([] if end.step else ["openings"])):
+    for name in ("race", "handicap", "alternating", *([] if end.komi_step else ["openings"])):
         if values[name]:
             raise SettingError((ends[0],), f"{name!r} does not go with a ladder", "one of the two")
     most = max_fixed_handicap if game.handicap_style == "fixed" else max_free_handicap
-    reach = end.reach if end.step else max(1, min(end.reach, most(game.board_size)))
+    reach = end.reach if end.komi_step else max(1, min(end.reach, most(game.board_size)))
     return msgspec.structs.replace(end, komi=game.komi, reach=reach)
 
 

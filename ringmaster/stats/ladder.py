@@ -36,12 +36,12 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
     Levels are from -reach to reach; higher ones favour the first player.  Counts are losses,
     halves and wins of the first player at each level, the lowest level first.
 
-    step  points of komi a level: the first player is Black, and White's komi is komi - level·step.
-          None: handicap stones for the first player, at negative levels for the second one.
-          Level 0 is even; at level 1 there are no stones, but the komi is 0.5 as with stones
+    komi_step  points a level: the first player is Black, and the komi is komi - level·komi_step.
+               None: handicap stones for the first player, at negative levels for the second one.
+               Level 0 is even; level 1 has no stones, but a komi of 0.5, as levels with stones
     """
 
-    step: float | None = None
+    komi_step: float | None = None
     precision: float = 0.5
     komi: float = 0.0
     reach: int = 20
@@ -51,8 +51,8 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
         levels = {}
         for level in range(-self.reach, self.reach + 1):
             black, stones, komi = codes[level < 0], abs(level), 0.5
-            if self.step:
-                black, stones, komi = codes[0], 0, self.komi - level * self.step
+            if self.komi_step:
+                black, stones, komi = codes[0], 0, self.komi - level * self.komi_step
             elif level == 0:
                 black, komi = "", self.komi
             terms = f"{stones} stones" if stones > 1 else f"komi {komi:g}"
@@ -105,8 +105,8 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
         (first, second), levels, counts = codes, [*self.levels(codes)], self.counts(played, codes)
         even, low, high, _ = self.estimate(counts)
         at, end = f"{even:z.1f} handicap stones for {first}", levels[-1 if even > 0 else 0]
-        if self.step:
-            even, high, low = (self.komi - self.step * x for x in (even, low, high))
+        if self.komi_step:
+            even, high, low = (self.komi - self.komi_step * x for x in (even, low, high))
             at = f"komi {even:z.1f} with {first} Black"
         text = f"{first} and {second} are even at {at} ({low:z.1f} to {high:z.1f}, 95 %)"
         if self.measure(counts) == 0:

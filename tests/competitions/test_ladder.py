@@ -128,6 +128,7 @@ def test_report_has_a_row_for_each_level_and_no_elo() -> None:
     assert ["level", "weak", "won-lost-jigo", "score"] in rows
     assert ["weak", "Black,", "6", "stones", "2-0-0", "100%"] in rows
     assert "Elo" not in text
+    assert " scores " not in text
     live = render_report(playoff.summary(live=True).report)
     assert "even at (95 %)" in live
     assert "Elo" not in live

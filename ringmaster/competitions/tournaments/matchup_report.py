@@ -102,9 +102,9 @@ def _notes(info: MatchupInfo, game: GameName) -> Iterator[str]:
     yield from fault_notes(tally)
     if tally.endings:
         yield f"ended by: {reasons_text(tally.endings)}"
-    if tally.known and not info.even:
+    if tally.known and not info.even and info.ladder is None:
         yield f"{first} scores {share_interval(tally.points(0), tally.known)}"
-    elif tally.known:
+    elif tally.known and info.even:
         yield f"{first} over {second}: {tally.estimate()}"
         spread = _spread(tally)
         if spread:

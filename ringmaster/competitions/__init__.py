@@ -34,6 +34,7 @@ KINDS = (
     "GaussianLambda",
     "GaussNewton",
     "Genetic",
+    "HandicapLadder",
     "LINEAR",
     "Linear",
     "LocalSearch",

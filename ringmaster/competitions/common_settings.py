@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.cluster_settings import CLUSTER_SETTING, RESOURCES, Bytes
-from ringmaster.competitions.setting_types import NotGiven, flag, one_of, optional
+from ringmaster.competitions.setting_types import ENDS, NotGiven, flag, one_of, optional
 from ringmaster.errors import SettingError, counted, is_text, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player, Source
 from ringmaster.model.settings import (
@@ -524,7 +524,7 @@ def settings_within(values: Mapping[str, Any], arguments: Mapping[str, Any]) -> 
     are added by name.
     """
     merged = {**values, **arguments}
-    for names in (LIMIT_NAMES, ("sprt", "stop_at")):
+    for names in (LIMIT_NAMES, ENDS):
         if any(arguments.get(name) is not None for name in names):
             merged |= {name: arguments.get(name) for name in names}
     if arguments.get("options"):

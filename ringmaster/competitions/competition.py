@@ -140,8 +140,9 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     number_of_games  None for no limit, or an unknown one
     sprt             its sequential test, None without one
     stage, state     name and state of the stage, "" outside stages
-    remark           reason of the state, or state of a precision or race, else ""
+    remark           reason of the state, or state of a precision, ladder or race, else ""
     even             whether the score measures strength
+    ladder           its handicap ladder, None without one
     """
 
     id: str
@@ -157,6 +158,7 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     state: str = ""
     remark: str = ""
     even: bool = False
+    ladder: dict[str, Any] | None = None
 
     @property
     def players(self) -> tuple[str, str]:

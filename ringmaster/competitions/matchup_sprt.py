@@ -1,4 +1,4 @@
-"""The ends of a matchup beside its number of games: SPRT(…), Precision(…), Race(…).
+"""The ends of a matchup: SPRT(…), Precision(…), HandicapLadder(…), Race(…).
 
 Their settings, the progress stored with the tally, and their reports.
 """
@@ -10,11 +10,16 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.setting_types import flag, one_of, optional
+from ringmaster.competitions.setting_types import ENDS, flag, one_of, optional
 from ringmaster.errors import SettingError, counted
-from ringmaster.model.settings import CallOf, Context, Float, Integer, Setting, SettingPath
+from ringmaster.games.go import max_fixed_handicap, max_free_handicap
+from ringmaster.model.jobs import GameSettings
+from ringmaster.model.settings import Call, CallOf, Context, Float, Integer, Setting, SettingPath
+from ringmaster.stats.ladder import HandicapLadder
 from ringmaster.stats.sprt import FARTHEST, Sprt
 from ringmaster.stats.stopping import UNKNOWN, Precision, Race
+
+End = Sprt | Precision | HandicapLadder
 
 _RATE = Float(above=0, maximum=0.45)
 _ELO = Float(minimum=-FARTHEST, maximum=FARTHEST)
@@ -64,6 +69,16 @@ _PRECISION = CallOf(
     positional=("elo",),
 )
 
+
+class _SwitchedCall(CallOf):
+    """A call, True for one without arguments, or False for none."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, bool):
+            return super().interpret(Call(self.kind, (), {}), path, context) if value else None
+        return super().interpret(value, path, context)
+
+
 #: What may end a matchup before its number of games.
 END_SETTINGS = (
     SPRT_SETTING,
@@ -72,19 +87,26 @@ END_SETTINGS = (
         _PRECISION,
         "End a matchup as soon as the 95 % interval of its Elo is this narrow; not with ``sprt``.",
     ),
+    optional(
+        "handicap_ladder",
+        _SwitchedCall(
+            "HandicapLadder",
+            (
+                optional("komi_step", Float(above=0), "Points of komi a level, not a stone."),
+                Setting("precision", Float(minimum=0.25), "Half the 95 % interval in levels.", 0.5),
+            ),
+            # the board is not known yet
+            lambda values, context: HandicapLadder(values["komi_step"], values["precision"]),
+        ),
+        "Play at the handicaps of Go near the one at which the players are even, until it is "
+        "known (True, or ``HandicapLadder(…)``); not with ``sprt`` or ``stop_at``.",
+    ),
 )
-
-
-class _RaceType(CallOf):
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, bool):
-            return Race() if value else None
-        return super().interpret(value, path, context)
 
 
 RACE_SETTING = optional(
     "race",
-    _RaceType(
+    _SwitchedCall(
         "Race",
         (
             Setting("error", _RATE, "Greatest probability of dropping the best candidate.", 0.05),
@@ -97,16 +119,26 @@ RACE_SETTING = optional(
 )
 
 
-def end_of(values: Mapping[str, Any]) -> Sprt | Precision | None:
+def end_of(values: Mapping[str, Any], game: GameSettings) -> End | None:
     """Return what ends a matchup before its number of games.  Raises SettingError."""
-    ends: list[Sprt | Precision] = [*filter(None, (values["sprt"], values["stop_at"]))]
+    ends = [name for name in ENDS if values[name]]
     if len(ends) > 1:
-        raise SettingError(("stop_at",), "'sprt' is an end of the games, too", "one of the two")
-    return ends[0] if ends else None
+        raise SettingError((ends[1],), f"{ends[0]!r} is an end of the games, too", "one of the two")
+    end: End | None = values[ends[0]] if ends else None
+    if not isinstance(end, HandicapLadder):
+        return end
+    if game.game != "go":
+        raise SettingError((ends[0],), f"{game.game} has no handicap and no komi", "another end")
+    for name in ("race", "handicap", "alternating", *([] if end.komi_step else ["openings"])):
+        if values[name]:
+            raise SettingError((ends[0],), f"{name!r} does not go with a ladder", "one of the two")
+    most = max_fixed_handicap if game.handicap_style == "fixed" else max_free_handicap
+    reach = end.reach if end.komi_step else max(1, min(end.reach, most(game.board_size)))
+    return msgspec.structs.replace(end, komi=game.komi, reach=reach)
 
 
 class LikelihoodRatio(msgspec.Struct, frozen=True):
-    """The log-likelihood ratio of result counts, worst to best; of a Precision, the error."""
+    """The log-likelihood ratio of result counts, worst to best; without an SPRT, the error."""
 
     llr: float
     counts: list[int]
@@ -115,7 +147,7 @@ class LikelihoodRatio(msgspec.Struct, frozen=True):
 class Decision(LikelihoodRatio, frozen=True):
     """The accepted hypothesis, with the ratio at that time.
 
-    accepted  also "reached" of a Precision; "won", "dropped" or "behind" of a Race
+    accepted  also "reached" or "beyond" (the ladder); "won", "dropped" or "behind" of a Race
     by        code of the candidate that is better, or leads
     """
 
@@ -132,7 +164,7 @@ class Trial(msgspec.Struct):
     latest    the last ratio; a new one takes milliseconds, the first of a process 0.5 s
     """
 
-    test: Sprt | Precision | Race
+    test: End | Race
     first: str
     in_pairs: bool
     decision: Decision | None = None
@@ -166,24 +198,27 @@ class Trial(msgspec.Struct):
         return 0.0 if isinstance(self.test, Race) else self.test.measure(counts)
 
     def stop(self, counts: list[int], finished: bool) -> str:
-        """Return the state of a precision or a race in words, "" for none."""
+        """Return the state of a precision, a ladder or a race in words, "" for none."""
         test, decision = self.test, self.decision
-        wanted = f"± {test.elo:g} Elo (95 %)" if isinstance(test, Precision) else ""
+        goal = Precision(test.precision) if isinstance(test, HandicapLadder) else test
+        unit = "Elo" if goal is test else "levels"
+        wanted = f"± {goal.elo:g} {unit} (95 %)" if isinstance(goal, Precision) else ""
         if decision is not None and decision.accepted in _CONCLUSIONS:
             games = counted(_games(decision.counts), "game")
             return _CONCLUSIONS[decision.accepted].format(games=games, by=decision.by, elo=wanted)
-        if not isinstance(test, Precision):
+        if not isinstance(goal, Precision):
             return ""
         error = self.llr(counts)
         if error >= UNKNOWN:
             return f"until {wanted}"
-        more = f", about {counted(_round(test.remaining(_games(counts), error)), 'game')} more"
+        more = f", about {counted(_round(goal.remaining(_games(counts), error)), 'game')} more"
         return f"± {error:.1f} of {wanted}{'' if finished else more}"
 
 
-#: Decisions of a precision and of a race.
+#: Decisions of a precision, a ladder and a race.
 _CONCLUSIONS = {
     "reached": "{elo} reached after {games}",
+    "beyond": "off the ladder after {games}",
     "won": "won the race after {games}",
     "dropped": "dropped after {games}: {by} is better",
     "behind": "out of the race after {games}: {by} leads",

@@ -142,6 +142,9 @@ class NotGiven:
 
 NOT_GIVEN: Final = NotGiven("no limit in Go; required in chess and shogi")
 
+#: Settings of which one may end a matchup before its number of games.
+ENDS = ("sprt", "stop_at", "handicap_ladder")
+
 
 def ending_setting(name: str, type_: SettingType, help: str) -> Setting:
     """Return the setting for the number of games or rounds."""
@@ -151,8 +154,7 @@ def ending_setting(name: str, type_: SettingType, help: str) -> Setting:
 
 def is_endless(values: Mapping[str, Any], name: str) -> bool:
     """Return whether the games have no end, and nobody wrote it down."""
-    ends = values.get("sprt"), values.get("stop_at")
-    return values.get(name) is NOT_GIVEN and ends == (None, None)
+    return values.get(name) is NOT_GIVEN and not any(map(values.get, ENDS))
 
 
 def limit_of(values: Mapping[str, Any], name: str) -> int | None:

@@ -23,6 +23,7 @@ from ringmaster.errors import counted
 from ringmaster.model.players import SECOND_SELF
 from ringmaster.model.results import STANDSTILL, TIME_LOSSES, EvaluationResult, GameResult
 from ringmaster.stats import elo
+from ringmaster.stats.ladder import HandicapLadder
 
 
 def base_code(code: str) -> str:
@@ -78,6 +79,7 @@ class Tally(msgspec.Struct):
     endings        games by ending: {"mate": 12, "time": 1}
     trial          progress of a test that ends the games, None without one
     repeats        games with the same moves and colours as an earlier game
+    levels         losses, halves and wins of the first player by level of a ladder
     """
 
     players: tuple[str, str]
@@ -94,6 +96,7 @@ class Tally(msgspec.Struct):
     trial: Trial | None = None
     repeats: int = 0
     void_kinds: VoidKinds = msgspec.field(default_factory=dict)
+    levels: dict[str, list[int]] = msgspec.field(default_factory=dict)
 
     def total(self, column: int) -> int:
         """Return a column of `by_colour`, both colourings together."""
@@ -120,7 +123,9 @@ class Tally(msgspec.Struct):
         """Return a player's (0, 1) wins plus half its draws."""
         return self.total(player) + self.total(2) / 2
 
-    def record_result(self, result: GameResult, first_mover: int, pair: int | None) -> None:
+    def record_result(
+        self, result: GameResult, first_mover: int, pair: int | None, level: str | None = None
+    ) -> None:
         """Count a result; `first_mover` is the player (0, 1) that moved first."""
         void = result.outcome == "void"
         seat = (0, 1) if first_mover == 0 else (1, 0)
@@ -149,6 +154,9 @@ class Tally(msgspec.Struct):
                 self.timed[seat[index]] += 1
         if pair is not None:
             self.pairs.record_result(pair, result.points(seat.index(0)))
+        if level is not None:
+            counts = self.levels.setdefault(level, [0, 0, 0])
+            counts[round(2 * result.points(seat.index(0)))] += 1
 
     @property
     def all_paired(self) -> bool:
@@ -174,9 +182,11 @@ class Tally(msgspec.Struct):
     def counts_for(self, trial: Trial) -> list[int]:
         """Return a test's counts, from the worst result of its first player to the best.
 
-        The counts are of complete pairs, or of games.  An unknown result is half a point.
+        The counts are of complete pairs, games or levels.  An unknown result is half a point.
         """
         tally = self if self.players[0] == trial.first else self.turned()
+        if isinstance(trial.test, HandicapLadder):
+            return trial.test.counts(tally.levels, tally.players)
         if trial.in_pairs:
             return list(tally.pairs.counts)
         return [tally.total(1), tally.total(2) + tally.total(3), tally.total(0)]
@@ -193,6 +203,7 @@ class Tally(msgspec.Struct):
             cpu=self.cpu[::-1],
             timed=self.timed[::-1],
             pairs=self.pairs.turned(),
+            levels={level: counts[::-1] for level, counts in self.levels.items()},
         )
 
 

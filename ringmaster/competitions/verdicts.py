@@ -26,7 +26,8 @@ class MatchResult(msgspec.Struct, frozen=True):
     terms     of the first player: "as Black", or `terms_in_turn`
     limit     games at the end, as known now; None for no limit
     finished  whether all games have been played
-    stop      the state of a precision or race in words, "" without one
+    stop      the state of a precision, ladder or race in words, "" without one
+    even_at   the result of a ladder in words, "" without one
     """
 
     players: tuple[str, str]
@@ -40,6 +41,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     name: str = ""
     terms: str = ""
     stop: str = ""
+    even_at: str = ""
 
     @property
     def sign(self) -> int:
@@ -118,6 +120,8 @@ class MatchResult(msgspec.Struct, frozen=True):
     def difference(self) -> str:
         """The estimate in words, whatever it shows."""
         first, second = self.players
+        if self.even_at:
+            return f"{self.even_at}, {self.when}"
         if self.estimate is None:
             share = share_interval(self.points, self.known)
             terms = self.terms and f" {self.terms}"
@@ -160,6 +164,7 @@ def matches_verdict(matches: Sequence[MatchResult]) -> str:
     # of many matchups, chance decides some
     p_values = [m.estimate.p_value for m in tests if m.estimate is not None]
     shown = {id(m) for m, is_shown in zip(tests, holm(p_values), strict=True) if is_shown}
+    shown |= {id(m) for m in matches if m.even_at and m.finished}
     decided = [m for m in matches if id(m) in shown or (m.sprt is not None and m.decided)]
     finished = all(match.finished for match in matches)
     clearest = max(

@@ -28,6 +28,7 @@ from ringmaster.model.report import LEFT, Column, Listing, Report, Table, Text
 from ringmaster.reporting.progress import format_duration
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats.elo import NELO, Z95, elo_of_score, score_of_elo, short_probability, spread
+from ringmaster.stats.ladder import HandicapLadder
 from ringmaster.stats.sprt import Sprt, fit_score, forecast, shares
 from ringmaster.stats.stopping import FEWEST, Precision
 
@@ -69,6 +70,8 @@ def run(
     matchups = [matchup for matchup in competition.matchups.values() if matchup.limit != 0]
     if not matchups:
         raise UsageError(f"no matchup of {loaded.code} has games to play")
+    if any(isinstance(matchup.test, HandicapLadder) for matchup in matchups):
+        raise UsageError("a handicap ladder has no plan; number_of_games = 0 leaves it out")
     strengths = by_code(options.elo, [m.id for m in matchups], "--elo", "there is no matchup {!r}")
     plans: dict[str, dict[str, Any]] = {}
     timings: list[Timing] = []

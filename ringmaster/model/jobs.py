@@ -68,6 +68,7 @@ Apply = Literal["live", "newgame", "restart"]
 #:                  b  index (0, 1) in the tally of the player that moves first
 #:                  p  number of the pair, None without pairs
 #:                  n  number of the opening, if it is not the usual one of the pair
+#:                  h  name of the level of the handicap ladder, if any
 #: spsa             k  iteration                  g  number of the game in it
 #:                  p, m  played values of the plus and the minus side
 #:                  n  games of the iteration, 2 without it

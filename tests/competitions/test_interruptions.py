@@ -138,6 +138,18 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
             )
         )
     )(rng.randint(1, 3)),
+    "ladder": lambda rng: (
+        lambda komi_step: (
+            lambda: make(
+                "playoff",
+                players={code: call("Player", "engine") for code in "ab"},
+                board_size=9,
+                komi=7,
+                matchups=[call("Matchup", "a", "b")],
+                handicap_ladder=call("HandicapLadder", komi_step=komi_step, precision=2),
+            )
+        )
+    )(rng.choice([None, 2])),
     "allplayall": lambda rng: lambda: chess("allplayall", competitors=list("abcd"), rounds=5),
     "gauntlet": lambda rng: (
         lambda: chess("gauntlet", challengers=["a", "b"], opponents=["c", "d"], rounds=5)

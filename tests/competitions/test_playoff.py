@@ -151,6 +151,7 @@ def test_results_are_counted_by_player_and_colour() -> None:
                 "pentanomial": [0, 1, 0, 0, 1],
                 "pairs_ratio": 1.0,
                 "sprt": None,
+                "handicap_ladder": None,
                 "stage": None,
                 "state": None,
                 "remark": None,

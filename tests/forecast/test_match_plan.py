@@ -257,6 +257,12 @@ def test_fixed_colours_are_told(plan: Plan) -> None:
     assert data["assumed"][0].startswith("0 % draws (--draw-ratio); 1 Elo is 1.00 nElo")
 
 
+def test_handicap_ladder_is_refused(plan: Plan) -> None:
+    settings = PAIR + "board_size, komi, handicap_ladder = 9, 7.5, True\n"
+    error = plan(settings, game="go", status=2)["error"]
+    assert "a handicap ladder has no plan; number_of_games = 0 leaves it out" in error
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

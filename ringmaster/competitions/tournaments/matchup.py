@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo
-from ringmaster.competitions.matchup_sprt import SprtReport, Trial
+from ringmaster.competitions.matchup_sprt import End, SprtReport, Trial
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.result_lines import expected_repeats
 from ringmaster.competitions.tally import Tally, base_code
@@ -15,6 +16,7 @@ from ringmaster.competitions.verdicts import MatchResult, terms_in_turn
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.settings import SettingPath
+from ringmaster.stats.ladder import HandicapLadder
 from ringmaster.stats.sprt import Sprt
 from ringmaster.stats.stopping import Precision, Race
 
@@ -47,7 +49,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
     tally: Tally
     limit: int | None
     alternating: bool
-    test: Sprt | Precision | Race | None
+    test: End | Race | None
     open: set[int] = msgspec.field(default_factory=set)
     closed: bool = False
     place: SettingPath = ()
@@ -68,7 +70,8 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
     @property
     def even(self) -> bool:
         """Return whether the score measures strength: both colours in turn, a handicap in pairs."""
-        return self.alternating and (not self.settings.handicap or self.tally.all_paired)
+        paired = self.alternating and (not self.settings.handicap or self.tally.all_paired)
+        return paired and not self.tally.levels
 
     @property
     def results(self) -> Tally:
@@ -76,7 +79,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         return self.tally if self.tally.players == self.codes else self.tally.turned()
 
     def match_result(self) -> MatchResult:
-        tally = self.results
+        tally, ladder = self.results, self.ladder_report()
         return MatchResult(
             self.codes,
             tally.estimate() if self.even else None,
@@ -89,6 +92,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
             self.given_name or "",
             self._terms,
             self.remark,
+            "" if ladder is None else ladder["text"],
         )
 
     @property
@@ -116,6 +120,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
             self.state if self.stage else "",
             self.remark,
             self.even,
+            self.ladder_report(),
         )
 
     # stages
@@ -136,14 +141,14 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
         if self.delay or self._plays():
             return self.delay or "playing"
         # a test that reached its limit shows nothing
-        sign = 0 if isinstance(self.test, Sprt | Race) else self.match_result().sign
+        sign = self.match_result().sign if isinstance(self.test, Precision | None) else 0
         if self.accepted in ("H1", "won") or sign > 0:
             return "passed"
-        return "ended" if self.accepted in ("", "reached") and sign == 0 else "failed"
+        return "ended" if self.accepted in ("", "reached", "beyond") and sign == 0 else "failed"
 
     @property
     def remark(self) -> str:
-        """The reason of a delay, or the state of a precision or race; else ""."""
+        """The reason of a delay, or the state of a precision, ladder or race; else ""."""
         if self.after is None or not self.delay:
             trial = self.present_trial()
             return (
@@ -249,6 +254,31 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
             trial.decision,
             self.complete(),
         )
+
+    def ladder_report(self) -> dict[str, Any] | None:
+        """Return the state of the handicap ladder, None without one."""
+        if isinstance(self.test, HandicapLadder):
+            return self.test.report(self.results.levels, self.codes)
+        return None
+
+    def choose_terms(self, number: int, seed: int) -> tuple[str, dict[str, str]]:
+        """Return the code of a game's first mover, and the level for the ticket, if any."""
+        tally, trial = self.tally, self.new_trial()
+        if trial is None or not isinstance(trial.test, HandicapLadder):
+            return tally.players[number % 2] if self.alternating else self.codes[0], {}
+        place = trial.test.next_level(tally.counts_for(trial), seed, number)
+        name, (black, _, _) = [*trial.test.levels(self.codes).items()][place]
+        return black or tally.players[number % 2], {"h": name}
+
+    @property
+    def terms(self) -> dict[str | None, GameSettings]:
+        """The settings of games by level of the ladder, None without one."""
+        if not isinstance(self.test, HandicapLadder):
+            return {None: self.settings}
+        return {
+            name: msgspec.structs.replace(self.settings, handicap=stones, komi=komi)
+            for name, (_, stones, komi) in self.test.levels(self.codes).items()
+        }
 
     def changed_test(self) -> str:
         """Return a warning about a test with changed settings, else ""."""

@@ -77,6 +77,15 @@ def describe_settings(settings: GameSettings, *, in_turn: bool = False) -> str:
     return text
 
 
+def ladder_table(ladder: Mapping[str, Any], first: str) -> Table:
+    """Return the results of the first player by level."""
+    rows = [
+        (name, f"{wins}-{losses}-{halves}", f"{(wins + halves / 2) / (losses + halves + wins):.0%}")
+        for name, (losses, halves, wins) in ladder["levels"].items()
+    ]
+    return Table(("level", f"{first} won-lost-jigo", "score"), tuple(rows))
+
+
 def _score(points: float, games: int) -> tuple[str, str]:
     return f"{points:g}", f"{points / games:.2%}" if games else ""
 
@@ -93,9 +102,9 @@ def _notes(info: MatchupInfo, game: GameName) -> Iterator[str]:
     yield from fault_notes(tally)
     if tally.endings:
         yield f"ended by: {reasons_text(tally.endings)}"
-    if tally.known and not info.even:
+    if tally.known and not info.even and info.ladder is None:
         yield f"{first} scores {share_interval(tally.points(0), tally.known)}"
-    elif tally.known:
+    elif tally.known and info.even:
         yield f"{first} over {second}: {tally.estimate()}"
         spread = _spread(tally)
         if spread:
@@ -172,6 +181,7 @@ def matchup_data(info: MatchupInfo) -> dict[str, Any]:
         "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
         "pairs_ratio": pairs_ratio(tally.pairs.counts),
         "sprt": None if info.sprt is None else info.sprt.summary(),
+        "handicap_ladder": info.ladder,
         "stage": info.stage or None,
         "state": info.state or None,
         "remark": info.remark or None,
@@ -186,7 +196,7 @@ def live_table(matchups: Mapping[str, MatchupInfo], game: GameName, title: str =
     """Return a row for each matchup by heading, the most important columns first."""
     drawn = any(info.tally.total(2) for info in matchups.values())
     score = "wins" if game == "go" and not drawn else "points"
-    names = ("Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW", score, "games")
+    names = ("even at (95 %)", "Elo (95 %)", "LOS", "LLR", "LL-LD-DD-WD-WW", score, "games")
     columns = (Column("matchup", "matchup", align=LEFT), *(Column(name, name) for name in names))
     rows = tuple(
         {"matchup": heading, **dict(zip(names, _live_cells(info), strict=True))}
@@ -201,7 +211,7 @@ def live_table(matchups: Mapping[str, MatchupInfo], game: GameName, title: str =
 
 
 def _live_cells(info: MatchupInfo) -> tuple[str | None, ...]:
-    tally, limit = info.tally, info.number_of_games
+    tally, limit, ladder = info.tally, info.number_of_games, info.ladder
     elo = los = None
     estimate = tally.estimate()
     if info.even and estimate.is_telling:
@@ -209,6 +219,7 @@ def _live_cells(info: MatchupInfo) -> tuple[str | None, ...]:
         elo = estimate.interval().replace("95 %: ", "").replace(" (95 %)", "")
         los = probability(estimate.los).replace("above ", ">").replace("below ", "<")
     return (
+        None if ladder is None else "{:.1f} ({:.1f} to {:.1f})".format(*ladder["even"]),
         elo,
         los,
         None if info.sprt is None else _llr(info.sprt),

@@ -31,6 +31,7 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
 )
+from ringmaster.stats.ladder import HandicapLadder
 from ringmaster.stats.stopping import Precision, Race
 
 #: Settings of one matchup or, at top level, of all.
@@ -150,7 +151,7 @@ class Playoff(Tournament):
         values = settings_within(settings_within(self.values, definition), stage.arguments)
         try:
             settings = make_game_settings(self._game, values)
-            test = self.values["race"] if stage.place == ("race",) else end_of(values)
+            test = self.values["race"] if stage.place == ("race",) else end_of(values, settings)
         except SettingError as error:
             name = error.path[0] if error.path else None
             if name in stage.arguments:
@@ -165,7 +166,8 @@ class Playoff(Tournament):
             self._endless.add(id)
         alternating = values["alternating"]
         if alternating is None:
-            alternating = self._game != "go" or values["openings"] is not None
+            with_openings = self._game != "go" or values["openings"] is not None
+            alternating = with_openings and not isinstance(test, HandicapLadder)
         one, other = definition["p1"], definition["p2"]
         first = self._player(one, (*place, "p1"), values)
         second = self._player(other, (*place, "p2"), values, second_self=one == other)

@@ -35,6 +35,7 @@ from ringmaster.competitions.tournaments.matchup import Matchup
 from ringmaster.competitions.tournaments.matchup_charts import MatchupCourses
 from ringmaster.competitions.tournaments.matchup_report import (
     describe_settings,
+    ladder_table,
     live_table,
     matchup_data,
     matchup_table,
@@ -182,7 +183,8 @@ class Tournament(Competition):
                     id = f"check-{player.code}"
                     if id in jobs and jobs[id].player != player:
                         id += f"-{matchup.id}"
-                    jobs.setdefault(id, CheckJob(id, player, matchup.settings))
+                    # the last level of a ladder has handicap stones
+                    jobs.setdefault(id, CheckJob(id, player, [*matchup.terms.values()][-1]))
         return list(jobs.values())
 
     def _contestants(self) -> Iterator[Contestant]:
@@ -220,16 +222,15 @@ class Tournament(Competition):
         tally = following.tally
         number = tally.next
         tally.next += 1
-        # in the tally's order: pairs keep both colours after an exchange of places
-        first_mover = (
-            number % 2 if following.alternating else tally.players.index(following.codes[0])
-        )
+        first_mover, level = following.choose_terms(number, self.values["seed"])
         # the pair is recorded, since `alternating` may change before the result
         ticket: Ticket = {
             "m": following.id,
             "i": number,
-            "b": first_mover,
+            # in the tally's order: pairs keep both colours after an exchange of places
+            "b": tally.players.index(first_mover),
             "p": number // 2 if following.alternating else None,
+            **level,
         }
         self._draw_opening(following, ticket)
         following.open.add(number)
@@ -280,7 +281,7 @@ class Tournament(Competition):
             game_id,
             attempt,
             (by_code[first], by_code[second]),
-            matchup.settings,
+            matchup.terms[ticket.get("h")],
             ticket,
             matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
             round=unit_of(ticket) + 1,
@@ -314,7 +315,7 @@ class Tournament(Competition):
 
     def resume(self, ticket: Ticket) -> bool:
         matchup = self.matchups.get(ticket["m"])
-        if matchup is None:
+        if matchup is None or ticket.get("h") not in matchup.terms:
             return False
         matchup.tally.next = max(matchup.tally.next, ticket["i"] + 1)
         self._numbers.register(ticket)
@@ -336,7 +337,7 @@ class Tournament(Competition):
         tally.next = max(tally.next, ticket["i"] + 1)
         self._numbers.register(ticket)
         void = result.outcome == "void"
-        tally.record_result(result, ticket["b"], ticket.get("p"))
+        tally.record_result(result, ticket["b"], ticket.get("p"), ticket.get("h"))
         codes = self._codes(ticket)
         warning = self._holds.record_result(self.watch, id, codes, result, self.matchups)
         matchup = self.matchups.get(id)
@@ -347,6 +348,7 @@ class Tournament(Competition):
             for decided in matchup.judge():
                 report = decided.report()
                 lines = [decided.remark] if report is None else report.lines()
+                lines += filter(None, [decided.match_result().even_at])
                 milestone = f"{decided.name}: {lines[-1]}"
                 lines += [f"doubtful: {doubt.sentence}" for doubt in doubts_of([decided.tally])]
                 notes += tuple(f"matchup {decided.id}: {line}" for line in lines)
@@ -355,7 +357,7 @@ class Tournament(Competition):
                 self._turns = None
         # a decision is saved: other settings must not repeat it on fewer results
         return Reaction(
-            result_line(result, codes),
+            result_line(result, codes) + (f" ({ticket['h']})" if "h" in ticket else ""),
             replay=void,
             notes=notes,
             save=bool(notes),
@@ -455,7 +457,10 @@ class Tournament(Competition):
         headings = self._headings()
         for matchup in self._shown():
             settings = describe_settings(matchup.settings, in_turn=matchup.alternating)
-            yield matchup_table(matchup.info(), self._game, headings[matchup.id], settings)
+            info = matchup.info()
+            yield matchup_table(info, self._game, headings[matchup.id], settings)
+            if info.ladder is not None and info.ladder["levels"]:
+                yield ladder_table(info.ladder, info.players[0])
         for info in self._matchup_infos():
             if info.settings is None and info.tally.completed:
                 missing = f"matchup {info.id} is not in the control file any more"

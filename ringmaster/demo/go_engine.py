@@ -212,23 +212,13 @@ class GoEngine(Engine):
         self.set_option(option, str(_NO_LIMIT) if number == "0" else number)
 
     def _final_score(self) -> str:
-        margin = self._margin()
+        margin = self._game.margin(self._komi, self._rules)
         return "0" if margin == 0 else f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
 
     def _final_status_list(self, status: str) -> str:
         if status not in ("alive", "dead", "seki"):
             raise ValueError("the status must be alive, dead or seki")
         return " ".join(sorted(set.union(*self._game.stones()))) if status == "alive" else ""
-
-    def _margin(self) -> float:
-        rules = self._rules
-        return self._game.margin(self._white_points(), scoring=rules.scoring, button=rules.button)
-
-    def _white_points(self) -> float:
-        """Return the komi with White's bonus for handicap stones."""
-        count = len(self._stones)
-        bonus = {"no": 0, "short": max(count - 1, 0), "full": count}
-        return self._komi + bonus[self._rules.compensation]
 
     def _candidates(self, colour: int) -> list[Candidate]:
         """Return the evaluated moves, the best first, and last a pass."""
@@ -237,7 +227,7 @@ class GoEngine(Engine):
         if len(self._moves) > 4 * game.size**2:
             return [(0, "pass", "pass: the game is too long")]
         if self._moves and self._moves[-1] == (1 - colour, "pass"):
-            margin = self._margin()
+            margin = game.margin(self._komi, self._rules)
             if margin > 0 if colour == 0 else margin < 0:
                 return [(0, "pass", "pass: so did the other side, and the score is a win")]
         position = zlib.crc32(game.position().encode())
@@ -276,7 +266,8 @@ class GoEngine(Engine):
             empty = geometry.board & ~(sides[0] | sides[1])
             near = [geometry.grow(side) & empty for side in sides]
             sides = [sides[0] | near[0] & ~near[1], sides[1] | near[1] & ~near[0]]
-        lead = sides[0].bit_count() - sides[1].bit_count() - self._white_points()
+        lead = sides[0].bit_count() - sides[1].bit_count() - self._komi
+        lead -= self._rules.handicap_points(len(self._stones))
         return lead if colour == 0 else -lead
 
     def _features(self, point: int, colour: int) -> dict[str, int] | None:

@@ -16,7 +16,7 @@ from typing import Final
 from ringmaster.errors import IllegalMove, cut
 from ringmaster.games.clean_text import shown
 from ringmaster.games.game import Ending, Game
-from ringmaster.model.go_rules import KoRule, Scoring
+from ringmaster.model.go_rules import KoRule, Rules
 
 Point = tuple[int, int]
 
@@ -253,22 +253,15 @@ class GoGame(Game):
             ((from_black & ~from_white).bit_count(), (from_white & ~from_black).bit_count()),
         )
 
-    def margin(
-        self,
-        komi: float,
-        compensation: float = 0.0,
-        *,
-        scoring: Scoring = "area",
-        button: bool = False,
-    ) -> float:
+    def margin(self, komi: float, rules: Rules) -> float:
         """Return Black's points less White's, 0 for jigo.
 
-        komi, compensation  White's points for moving second and for handicap stones
-        button  whether the first pass is worth half a point
+        komi  White's points for moving second, without those for handicap stones
         """
-        black, white = self.area_score() if scoring == "area" else self.territory_score()
-        points = black - white - komi - compensation
-        if button and "pass" in self.moves:
+        is_area = rules.scoring == "area"
+        black, white = self.area_score() if is_area else self.territory_score()
+        points = black - white - komi - rules.handicap_points(self._handicap)
+        if rules.button and "pass" in self.moves:
             passed = (self.moves.index("pass") + self._first) % 2
             points += -0.5 if passed else 0.5
         return points

@@ -48,6 +48,10 @@ class Rules(msgspec.Struct, frozen=True):
             "whiteHandicapBonus": _BONUS[self.compensation],
         }
 
+    def handicap_points(self, stones: int) -> int:
+        """Return White's points for handicap stones."""
+        return {"no": 0, "full": stones, "short": max(0, stones - 1)}[self.compensation]
+
     @property
     def command(self) -> str:
         """The argument of `kata-set-rules`: a name, or all parts."""

@@ -108,11 +108,8 @@ class GoReferee(Referee):
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
         assert isinstance(game, GoGame)
         settings = self.job.settings
-        rules = settings.rules
         if settings.scorer == "internal":
-            margin = game.margin(
-                settings.komi, self._compensation(), scoring=rules.scoring, button=rules.button
-            )
+            margin = game.margin(settings.komi, settings.rules)
             winner = None if margin == 0 else 0 if margin > 0 else 1
             return _agree([FinalScore(winner, abs(margin))])
         answers, notes = self._ask(engines)
@@ -123,13 +120,6 @@ class GoReferee(Referee):
             # The answers repeat the result.
             return settlement
         return replace(settlement, notes=tuple(notes))
-
-    def _compensation(self) -> float:
-        stones = len(self.setup)
-        rule = self.job.settings.rules.compensation
-        if stones == 0 or rule == "no":
-            return 0.0
-        return float(stones if rule == "full" else stones - 1)
 
     def _ask(self, engines: Sequence[Engine]) -> tuple[list[FinalScore | None], list[str]]:
         """Return the players' scores, None where there is none, and their answers as notes."""

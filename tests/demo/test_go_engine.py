@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ringmaster.demo.console import Option
 from ringmaster.demo.go_engine import WEIGHTS, GoEngine
 from ringmaster.games.go import StrictGoGame
+from ringmaster.model.go_rules import Rules
 from tests.demo.scripted import ScriptedConsole
 
 
@@ -135,7 +136,7 @@ def test_games_end_with_legal_moves_and_the_area_score(size: int) -> None:
     game = StrictGoGame(size, ko_rule="simple", suicide=False)
     for move in moves:
         game.play(move)
-    margin = game.margin(6.5)
+    margin = game.margin(6.5, Rules())
     score = f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
     assert ask(black, "final_score") == score == ask(white, "final_score")
 

@@ -16,10 +16,14 @@ from ringmaster.games.go import (
     format_vertex,
     parse_vertex,
 )
+from ringmaster.model.go_rules import Rules
 from tests.contracts.game_contract import GameContract
 
 sizes = st.integers(2, 25)
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
+
+EVEN = Rules(compensation="no")
+TERRITORY = Rules(scoring="territory", compensation="no")
 
 
 def vertices(size: int) -> list[str]:
@@ -129,9 +133,18 @@ def test_two_passes_in_a_row_end_the_game() -> None:
 def test_margin_takes_komi_and_compensation_from_black() -> None:
     game = play_all(GoGame(5), "B1 C1 B2 C2 B3 C3 B4 C4 B5 C5")
     assert game.area_score() == (10, 15)
-    assert game.margin(0.5) == -5.5
-    assert game.margin(-7, 2) == 0
-    assert GoGame(9, setup=("C3", "G7"), to_move=1).margin(0.5, 2) == 78.5
+    assert game.margin(0.5, EVEN) == -5.5
+    assert game.margin(-5, EVEN) == 0
+    assert GoGame(9, setup=("C3", "G7"), to_move=1).margin(0.5, Rules()) == 78.5
+
+
+@pytest.mark.parametrize(("moves", "points"), [("B1 pass", -0.5), ("pass B1", 0.5), ("B1 C1", 0)])
+def test_the_first_pass_is_worth_half_a_point_where_there_is_a_button(
+    moves: str, points: float
+) -> None:
+    game = play_all(GoGame(5), moves)
+    button = Rules(button=True)
+    assert game.margin(0, button) - game.margin(0, EVEN) == points
 
 
 @given(st.integers(2, 9), st.booleans(), st.lists(st.integers(0, 80), max_size=200))
@@ -158,9 +171,9 @@ def test_area_is_territory_and_the_difference_of_stones_played(
             after = game.stones()
             lost[1 - side] += len(before[1 - side] - after[1 - side])
             lost[side] += len((before[side] | {move}) - after[side])
-    assert game.margin(0) == board.area_score()
+    assert game.margin(0, EVEN) == board.area_score()
     played = game.stones_played()
-    assert game.margin(0) == game.margin(0, scoring="territory") + played[0] - played[1]
+    assert game.margin(0, EVEN) == game.margin(0, TERRITORY) + played[0] - played[1]
     stones = game.stones()
     area, territory = game.area_score(), game.territory_score()
     for side in (0, 1):

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.commands.new import checked
-from ringmaster.competitions.common_settings import PLAYER
 from ringmaster.control.python_text import Call
 from ringmaster.errors import ParameterFileError, UsageError
 from ringmaster.parameter_files.text import Text
@@ -46,13 +45,6 @@ def imported(text: str, control: Path = Path("/here")) -> Match:
     return import_files([Text("match.cfg", text)], Places(Path("/here"), control))
 
 
-def loadable(text: str) -> str:
-    """Return a control file without arguments of Player(…) that are not there yet."""
-    known = {setting.name for setting in PLAYER.settings}
-    later = {"visits", "playouts"} - known
-    return re.sub(rf",?\s*\b({'|'.join(later)})=\d+", "", text) if later else text
-
-
 def commands(match: Match) -> list[str]:
     """Return the -override-config of each player, "" for none."""
     return [e.command[-1] if "-override-config" in e.command else "" for e in match.entrants]
@@ -83,7 +75,7 @@ def test_two_bots_play_a_match(tmp_path: Path) -> None:
         Path("/here/control"),
     )
     check_golden("import_katago_match", match.render("x.ctl"))
-    values = event_of(loadable(match.render("x.ctl")), tmp_path).control_file.values
+    values = event_of(match.render("x.ctl"), tmp_path).control_file.values
     assert values["number_of_games"] == 600
     assert str(values["players"]["new"].values["cwd"]) == str(tmp_path)
 
@@ -93,7 +85,7 @@ def test_more_bots_play_all_against_all(tmp_path: Path) -> None:
     assert match.type_name == "allplayall"
     assert match.settings["competitors"] == ["new", "old", "third"]
     assert match.settings["rounds"] == 200
-    event_of(loadable(match.render("x.ctl")), tmp_path)
+    event_of(match.render("x.ctl"), tmp_path)
 
 
 def test_secondary_bots_do_not_play_each_other() -> None:
@@ -220,7 +212,7 @@ VALUE: st.SearchStrategy[Any] = st.sampled_from(
 def test_any_lines_give_a_file_that_loads_or_an_error(head: str, lines: list[str]) -> None:
     try:
         match = imported(head + "\n".join(lines))
-        checked(loadable(match.render("x.ctl")), "x.ctl")
+        checked(match.render("x.ctl"), "x.ctl")
     except (UsageError, ParameterFileError):
         return
     assert len(match.entrants) > 1

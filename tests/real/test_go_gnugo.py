@@ -94,7 +94,7 @@ def test_games_under_superko_are_cleared_and_scored(tmp_path: Path) -> None:
         tmp_path,
         '"a": Player(gnugo, restart="off"), "b": Player(gnugo)',
         'Matchup("a", "b", number_of_games=2, alternating=True, cleanup=True, '
-        'ko_rule="positional")',
+        'rules=Rules(ko="positional"))',
     )
     played = games(control)
     assert len(played) == 2

@@ -58,7 +58,7 @@ _SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
 OPPONENT = "="
 
 #: Game settings that results under other values cannot be compared with.
-_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
+_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "rules", "variant")
 
 #: Settings of a tune's games; the optimum depends on some of them.
 TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(

@@ -244,14 +244,12 @@ class LoadedCompetition:
         """
         with self.locating_errors():
             setup = self.competition.setup()
-            referees = {
-                job.settings.referee.code: CheckJob(
-                    f"check-{job.settings.referee.code}-referee", job.settings.referee, job.settings
-                )
-                for job in setup.checks
-                if job.settings.referee is not None
-            }
-            checks = [*setup.checks, *referees.values()]
+            checks = list(setup.checks)
+            games = [job.settings for job in checks if job.settings.referee is not None]
+            for number, settings in enumerate(g for i, g in enumerate(games) if g not in games[:i]):
+                assert settings.referee is not None
+                id = f"check-{settings.referee.code}-referee{number or ''}"
+                checks.append(CheckJob(id, settings.referee, settings))
             for job in checks:
                 check_resources(self.control_file.values, (job.player,))
         return msgspec.structs.replace(setup, checks=checks)

@@ -226,7 +226,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
     optional(
         "rules",
         RULES,
-        "Rules of Go, told to engines with ``kata-set-rules`` or ``kgs-rules``; by default those "
+        "Rules of Go, told to engines with ``kata-set-rules``; by default those "
         "of ``Rules()``, of which engines are told nothing.",
     ),
     one_of(
@@ -380,7 +380,8 @@ def _referee(values: Mapping[str, Any]) -> Player | None:
         raise SettingError((name,), "a referee is named by both 'scorer' and 'referee'", remedy)
     if code is None:
         return None
-    definition = find_player(values, code, ("referee",))
+    # without the limits of all players
+    definition = find_player({"players": values["players"]}, code, ("referee",))
     with placed("players", code):
         player = definition.make(code, "go")
     # its own memory of a resource would stay in use

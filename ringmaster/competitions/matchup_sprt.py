@@ -21,6 +21,14 @@ from ringmaster.stats.stopping import UNKNOWN, Precision, Race
 
 End = Sprt | Precision | HandicapLadder
 
+
+def _same_levels(before: Any, now: Any) -> str:
+    steps = [None if ladder is None else (ladder["komi_step"],) for ladder in (before, now)]
+    if steps[0] != steps[1]:
+        return "the games were at other handicaps: give the matchup another id"
+    return ""
+
+
 _RATE = Float(above=0, maximum=0.45)
 _ELO = Float(minimum=-FARTHEST, maximum=FARTHEST)
 
@@ -79,6 +87,21 @@ class _SwitchedCall(CallOf):
         return super().interpret(value, path, context)
 
 
+_LADDER = optional(
+    "handicap_ladder",
+    _SwitchedCall(
+        "HandicapLadder",
+        (
+            optional("komi_step", Float(minimum=0.5), "Points of komi a level, not a stone."),
+            Setting("precision", Float(minimum=0.25), "Half the 95 % interval in levels.", 0.5),
+        ),
+        # the board is not known yet
+        lambda values, context: HandicapLadder(values["komi_step"], values["precision"]),
+    ),
+    "Play at the handicaps of Go near the one at which the players are even, until it is "
+    "known (True, or ``HandicapLadder(…)``); not with ``sprt`` or ``stop_at``.",
+)
+
 #: What may end a matchup before its number of games.
 END_SETTINGS = (
     SPRT_SETTING,
@@ -87,19 +110,10 @@ END_SETTINGS = (
         _PRECISION,
         "End a matchup as soon as the 95 % interval of its Elo is this narrow; not with ``sprt``.",
     ),
-    optional(
-        "handicap_ladder",
-        _SwitchedCall(
-            "HandicapLadder",
-            (
-                optional("komi_step", Float(above=0), "Points of komi a level, not a stone."),
-                Setting("precision", Float(minimum=0.25), "Half the 95 % interval in levels.", 0.5),
-            ),
-            # the board is not known yet
-            lambda values, context: HandicapLadder(values["komi_step"], values["precision"]),
-        ),
-        "Play at the handicaps of Go near the one at which the players are even, until it is "
-        "known (True, or ``HandicapLadder(…)``); not with ``sprt`` or ``stop_at``.",
+    msgspec.structs.replace(
+        _LADDER,
+        rule=_same_levels,
+        limits="A ladder cannot be added or removed after games, nor its step changed.",
     ),
 )
 

@@ -21,7 +21,6 @@ from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, MAX_TEXT, Engine, Limits, Thought, start_timeout
 from ringmaster.engines.gtp_analysis import COMMANDS, INTERVAL, info_line
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout, cut
-from ringmaster.model.go_rules import KGS, Rules
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Problem, problems_of
@@ -302,7 +301,7 @@ class GtpEngine(Engine):
         if settings.cleanup:
             needed.append(_CLEANUP)
         if settings.referee is not None and settings.referee.code == self.player.code:
-            needed.append("final_score")
+            needed += ["final_score", *(["set_free_handicap"] if settings.handicap else [])]
         # An unknown command is tried.
         missing = [name for name in needed if self._is_known(name) is False]
         if missing:
@@ -317,40 +316,32 @@ class GtpEngine(Engine):
             problems.append(Problem(f"it has no command {self._analysis[0]}: {remedy}"))
         try:
             self._set_up(settings)
-            self.told_rules = bool(self._rules_command(settings.rules))
             self.rules = self.optional(_GET_RULES) or ""
-            if settings.rules.name and self.rules:
-                wrong = settings.rules.differences(self.rules)
-                if wrong:
-                    problems.append(Problem(f"told the rules, it has others: {wrong}"))
+            wrong = settings.rules.differences(self.rules) if self.told_rules else ""
+            if wrong:
+                text = f"told the rules {settings.rules}, it says that it has others: {wrong}"
+                problems.append(Problem(f"{text}; choose rules that it knows"))
         except EngineError as error:
             problems += problems_of(error)
         return problems
-
-    def _rules_command(self, rules: Rules) -> tuple[str, ...]:
-        """Return the command that tells the engine the rules, () without one."""
-        if not rules.name:
-            return ()
-        if self.knows(_SET_RULES):
-            return _SET_RULES, rules.command
-        known = rules.command in KGS and self.knows("kgs-rules")
-        return ("kgs-rules", KGS[rules.command]) if known else ()
 
     def _set_up(self, settings: GameSettings) -> None:
         self._delayed, self._begun = (), None
         # Startup commands may load networks.
         self._timeout = start_timeout(settings, self.player)
+        # a tune may have a startup command for the same limit
+        self._limit_search()
         for words in self.player.startup_gtp_commands:
             self.require(*words)
-        self._limit_search()
+        rules = settings.rules
+        self.told_rules = bool(rules.name) and self.knows(_SET_RULES)
         for words in (
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
             ("komi", number(settings.komi)),
-            self._rules_command(settings.rules),
+            *([(_SET_RULES, rules.command)] if self.told_rules else []),
         ):
-            if words:
-                self._delayed += (self._make(words, label=" ".join(words)),)
+            self._delayed += (self._make(words, label=" ".join(words)),)
         self.send_delayed()
         self._set_clock()
         self._timeout = settings.hang_timeout

@@ -148,7 +148,6 @@ class DaskExecutor(Executor):
             self._most = max(self._most, slots)
 
     def _enqueue(self, number: int, data: bytes) -> None:
-        # sent with the next `wait`
         job = self._jobs[number]
         if isinstance(job, EvaluationJob) and job.positions not in self._positions:
             self._positions.add(job.positions)

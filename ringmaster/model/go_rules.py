@@ -68,6 +68,10 @@ class Rules(msgspec.Struct, frozen=True):
             if given.get(name, wanted) != wanted
         )
 
+    def canonical(self) -> str:
+        """Return a text, for the comparison of two runs."""
+        return str(self)
+
     def __str__(self) -> str:
         """Return a name, or the parts in words."""
         if self.name in NAMED:
@@ -107,11 +111,4 @@ NAMED = {
         _named("stone-scoring", "simple", "no", tax="all"),
         _named("ancient-territory", "simple", "no", scoring="territory", tax="all"),
     )
-}
-#: Names of `kgs-rules` (KGS GTP), which other engines have.
-KGS = {
-    "chinese-ogs": "chinese",
-    "japanese": "japanese",
-    "aga": "aga",
-    "new-zealand": "new_zealand",
 }

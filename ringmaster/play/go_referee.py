@@ -151,21 +151,20 @@ class GoReferee(Referee):
         assert isinstance(engine, GtpEngine)
         for is_last in (False, True):
             try:
-                text, dead = self._replay(engine, game)
+                score, dead = self._replay(engine, game)
                 break
             except EngineError as error:
                 engine.end(RESTART_PATIENCE)
                 if is_last:
                     detail = f"the referee {referee.code}: {error}"
                     return Settlement("void", None, "referee", "Void", detail, notes=tuple(notes))
-        notes += [f"referee {referee.code} final_score: {text[:200]}"]
         notes += [f"dead stones: {' '.join(dead.split())[:2000]}"] if dead and dead.strip() else []
-        score = FinalScore.read(text)
-        settlement = _agree([score] if score else [])
-        one, other = (bool(score and a and a.winner != score.winner) for a in answers)
+        settlement = _agree([score])
+        notes.append(f"referee {referee.code} final_score: {settlement.score}")
+        one, other = (a is not None and a.winner != score.winner for a in answers)
         return replace(settlement, notes=tuple(notes), disputed=(one, other))
 
-    def _replay(self, engine: GtpEngine, game: GoGame) -> tuple[str, str | None]:
+    def _replay(self, engine: GtpEngine, game: GoGame) -> tuple[FinalScore, str | None]:
         """Return an engine's score of a game, and its dead stones.  Raises EngineError."""
         settings = self.job.settings
         if not engine.is_usable():
@@ -177,7 +176,11 @@ class GoReferee(Referee):
         for number, move in enumerate(game.moves, bool(self.setup)):
             engine.observe(number % 2, move, own=False)
         engine.send_delayed()
-        return engine.require("final_score"), engine.optional("final_status_list", "dead")
+        text = engine.require("final_score")
+        score = FinalScore.read(text)
+        if score is None:
+            raise EngineProtocolError(f"its final_score {text[:80]!r} is no score")
+        return score, engine.optional("final_status_list", "dead")
 
     def score_of_win(self, winner: int, reason: str) -> str:
         return f"{_LETTERS[winner]}+{_SUFFIX_OF_REASON.get(reason, 'F')}"

@@ -1,8 +1,10 @@
 """The handicap or komi at which two players are even, by a sequential rule.
 
-At level x the first player wins with probability 1/(1 + 10^(-(x - m)·slope/400)): m is the even
-level, and the slope is in Elo a level.  Games are played near the m of the posterior, as in QUEST
-(Watson and Pelli, "QUEST: a Bayesian adaptive psychometric method", 1983).
+With an advantage of x the first player wins with probability 1/(1 + 10^(-(x - m)·slope/400)): m is
+the even advantage, and the slope is in Elo.  The advantage of n handicap stones is n - 1/2 stones,
+since Black without komi is ahead by half a move; by komi it is the level.  Games are played near
+the m of the posterior, as in QUEST (Watson and Pelli, "QUEST: a Bayesian adaptive psychometric
+method", 1983).
 """
 
 from __future__ import annotations
@@ -46,6 +48,10 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
     komi: float = 0.0
     reach: int = 20
 
+    def canonical(self) -> dict[str, Any]:
+        """Return the arguments, for the comparison of two runs."""
+        return {"$": "HandicapLadder", "komi_step": self.komi_step, "precision": self.precision}
+
     def levels(self, codes: Sequence[str]) -> dict[str, tuple[str, int | None, float]]:
         """Return Black ("": colours alternate), stones and komi by name, the lowest level first."""
         levels = {}
@@ -64,18 +70,24 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
         """Return the counts of all levels, from those of played levels by name."""
         return [count for name in self.levels(codes) for count in played.get(name, (0, 0, 0))]
 
+    def _level(self, advantage: float) -> float:
+        """Return the level of an advantage, between levels in proportion."""
+        if self.komi_step:
+            return advantage
+        return math.copysign(min(2 * abs(advantage), abs(advantage) + 0.5), advantage)
+
     def next_level(self, counts: Sequence[int], seed: int, number: int) -> int:
         """Return the place among `levels` for a game: a little above or below the median of m."""
-        level, _, _, slope = self.estimate(counts)
+        m, _, _, slope = self.estimate(counts)
         side, rounding = map(uniform, words(seed, LADDER_STREAM, number, 2))
-        level += math.copysign(_AWAY / slope, side - 0.5)
+        level = self._level(m + math.copysign(_AWAY / slope, side - 0.5))
         return self.reach + max(-self.reach, min(self.reach, math.floor(level + rounding)))
 
     def estimate(self, counts: Sequence[int]) -> tuple[float, float, float, float]:
         """Return the median of m, the ends of its interval, and the median of the slope."""
         import numpy as np
 
-        m, slopes, log_shares = _grid(self.reach)
+        m, slopes, log_shares = _grid(self.reach, self.komi_step is None)
         points = np.reshape(counts, (-1, 3)) @ ((0, 1), (0.5, 0.5), (1, 0))
         played = points.any(axis=1)
         log = np.tensordot(points[played], log_shares[played], 2)
@@ -83,16 +95,17 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
         by_m, by_slope = weights.sum(axis=0), weights.sum(axis=1)
         ends = np.array((0.5, _TAIL, 1 - _TAIL)) * weights.sum()
         # half of a cell's weight is below its middle
-        level, low, high = np.interp(ends, by_m.cumsum() - by_m / 2, m)
+        even, low, high = np.interp(ends, by_m.cumsum() - by_m / 2, m)
         slope = np.interp(ends[0], by_slope.cumsum() - by_slope / 2, slopes)
-        return float(level), float(low), float(high), float(slope)
+        return float(even), float(low), float(high), float(slope)
 
     def measure(self, counts: Sequence[int]) -> float:
         """Return half the width of the interval; 0 where m is beyond the ladder."""
         if sum(counts) < FEWEST:
             return UNKNOWN
         _, low, high, _ = self.estimate(counts)
-        return (high - low) / 2 if low <= self.reach and high >= -self.reach else 0
+        is_within = self._level(low) <= self.reach and self._level(high) >= -self.reach
+        return (high - low) / 2 if is_within else 0
 
     def accepted_at(self, error: float) -> str:
         return Precision(self.precision).accepted_at(error) if error else "beyond"
@@ -103,20 +116,22 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
         The levels with games are in order, with losses, halves and wins of the first player.
         """
         (first, second), levels, counts = codes, [*self.levels(codes)], self.counts(played, codes)
-        even, low, high, _ = self.estimate(counts)
+        even, low, high = map(self._level, self.estimate(counts)[:3])
         at, end = f"{even:z.1f} handicap stones for {first}", levels[-1 if even > 0 else 0]
         if self.komi_step:
             even, high, low = (self.komi - self.komi_step * x for x in (even, low, high))
             at = f"komi {even:z.1f} with {first} Black"
         text = f"{first} and {second} are even at {at} ({low:z.1f} to {high:z.1f}, 95 %)"
-        if self.measure(counts) == 0:
+        if self.measure(counts) == UNKNOWN:
+            text = f"{first} and {second}: the even level is not known yet"
+        elif self.measure(counts) == 0:
             text = f"{first} and {second} are not even on the ladder, which ends at {end}"
         by_level = {name: played[name] for name in levels if name in played}
         return {"text": text, "even": [even, low, high], "levels": by_level}
 
 
 @functools.lru_cache(maxsize=8)
-def _grid(reach: int) -> tuple[Any, Any, Any]:
+def _grid(reach: int, of_stones: bool) -> tuple[Any, Any, Any]:
     """Return the values of m and of the slope, and the log probabilities of a win and a loss.
 
     The axes of the latter are level, result, slope and m.
@@ -124,6 +139,8 @@ def _grid(reach: int) -> tuple[Any, Any, Any]:
     import numpy as np
 
     m, slopes = np.linspace(-reach - _BEYOND, reach + _BEYOND, _CELLS), np.geomspace(*_SLOPES)
-    distances = np.arange(-reach, reach + 1)[:, None, None] - m
+    advantages = np.arange(-reach, reach + 1.0)
+    advantages -= 0.5 * np.sign(advantages) * of_stones
+    distances = advantages[:, None, None] - m
     odds = slopes[:, None] * math.log(10) / 400 * distances
     return m, slopes, -np.logaddexp(0, np.stack((-odds, odds), axis=1))

@@ -209,16 +209,17 @@ def test_results_of_levels_that_remain_count_after_an_edit() -> None:
         assert 0 < sum(map(sum, levels.values())) <= (games if step == 1 else games - 1)
 
 
-def test_game_in_progress_of_a_level_that_is_gone_is_not_played() -> None:
+def test_game_in_progress_of_a_level_that_is_gone_is_played_and_no_evidence() -> None:
     playoff = ladder(handicap_ladder=KOMI)
     jobs = [playoff.next_job() for _ in range(6)]
-    edited = again(playoff, ladder(handicap_ladder=call("HandicapLadder", komi_step=4)))
+    edited = again(playoff, ladder(handicap_ladder=KOMI, komi=6.75))
     for job in jobs:
-        remains = job.ticket["h"] in edited.matchups["0"].terms
-        assert edited.resume(job.ticket) == remains
-        if remains:
-            assert edited.make_job(job.id, 0, job.ticket).settings == job.settings
-    assert not ladder(handicap_ladder=None).resume(jobs[0].ticket)
+        assert edited.resume(job.ticket)
+        made = edited.make_job(job.id, 0, job.ticket)
+        assert made.settings.komi == 6.75
+        edited.record_result(job.ticket, won(made, "weak"))
+    (matchup,) = edited.summary().data()["matchups"]
+    assert (matchup["games"], matchup["handicap_ladder"]["levels"]) == (6, {})
 
 
 def test_games_of_a_former_ladder_have_no_elo() -> None:

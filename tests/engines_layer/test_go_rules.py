@@ -44,10 +44,8 @@ def test_a_name_with_another_compensation_is_told_by_its_parts() -> None:
     assert Rules("japanese").command.startswith("{")
 
 
-def test_engines_of_kgs_are_told_with_its_command() -> None:
-    engine, channel = talker(kgs__rules="")
-    engine.start_game(go(NAMED["new-zealand"]), Opening(), 0)
-    assert channel.written_lines[-1] == "kgs-rules new_zealand"
+def test_an_engine_without_the_command_is_not_told() -> None:
+    engine, _ = talker(kata__get__rules=json.dumps(NAMED["chinese"].as_json()))
     assert engine.check(go(NAMED["korean"])) == []
     assert not engine.told_rules
 
@@ -70,7 +68,10 @@ def test_rules_that_an_engine_understands_otherwise_are_a_problem() -> None:
     answer = json.dumps({**NAMED["japanese"].as_json(), "tax": "NONE", "future": 1})
     engine, _ = talker(kata__set__rules="", kata__get__rules=answer)
     (problem,) = engine.check(go(NAMED["japanese"]))
-    assert str(problem) == 'told the rules, it has others: tax "NONE", not "SEKI"'
+    assert str(problem) == (
+        'told the rules japanese, it says that it has others: tax "NONE", not "SEKI"; choose rules '
+        "that it knows"
+    )
     engine, _ = talker(kata__set__rules="", kata__get__rules="nonsense")
     assert engine.check(go(NAMED["japanese"])) == []
 

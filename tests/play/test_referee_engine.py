@@ -86,7 +86,7 @@ def test_a_referee_that_fails_again_makes_the_game_void_by_nobodys_fault() -> No
     assert result.detail == "the referee gnugo: no answer in 60 s"
 
 
-def test_a_referee_without_a_score_leaves_the_game_unscored() -> None:
+def test_a_referee_that_gives_no_score_makes_the_game_void() -> None:
     result = scored(Referee(final_score="cannot score"))
-    assert (result.outcome, result.score) == ("unknown", "?")
-    assert "referee gnugo final_score: cannot score" in root_comment(result)
+    assert (result.outcome, result.reason) == ("void", "referee")
+    assert result.detail == "the referee gnugo: its final_score 'cannot score' is no score"

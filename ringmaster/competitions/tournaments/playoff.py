@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
+import msgspec
+
 from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting, placed, settings_within
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.matchup_sprt import END_SETTINGS, RACE_SETTING, end_of
@@ -53,7 +55,7 @@ MATCHUP_SETTINGS: tuple[Setting, ...] = (
 _TOP_LEVEL = frozenset({"game", *(setting.name for setting in MATCHUP_SETTINGS)})
 
 
-_INHERITED = tuple(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS)
+_INHERITED = tuple(msgspec.structs.replace(s, default=INHERITED) for s in MATCHUP_SETTINGS)
 
 
 def _given(values: dict[str, Any], context: Context) -> dict[str, Any]:

@@ -157,7 +157,7 @@ class Tournament(Competition):
         ]
 
     def _warnings_of(self, matchup: Matchup) -> Iterator[str]:
-        if matchup.book.lacks_openings(matchup.tally.repeats):
+        if matchup.book.lacks_openings(matchup.tally.repeats) and not matchup.tally.levels:
             yield SAME_GAMES
         if repeats := matchup.expected_repeats():
             yield repeats
@@ -181,10 +181,11 @@ class Tournament(Competition):
                 # a second self is the same engine
                 if not player.code.endswith(SECOND_SELF):
                     id = f"check-{player.code}"
-                    if id in jobs and jobs[id].player != player:
-                        id += f"-{matchup.id}"
                     # the last level of a ladder has handicap stones
-                    jobs.setdefault(id, CheckJob(id, player, [*matchup.terms.values()][-1]))
+                    job = CheckJob(id, player, [*matchup.terms.values()][-1])
+                    if not any(msgspec.structs.replace(job, id=j.id) == j for j in jobs.values()):
+                        id += f"-{matchup.id}" if id in jobs else ""
+                        jobs[id] = msgspec.structs.replace(job, id=id)
         return list(jobs.values())
 
     def _contestants(self) -> Iterator[Contestant]:
@@ -281,7 +282,8 @@ class Tournament(Competition):
             game_id,
             attempt,
             (by_code[first], by_code[second]),
-            matchup.terms[ticket.get("h")],
+            # a level may be gone after an edit of the komi
+            matchup.terms.get(ticket.get("h"), matchup.settings),
             ticket,
             matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
             round=unit_of(ticket) + 1,
@@ -315,7 +317,7 @@ class Tournament(Competition):
 
     def resume(self, ticket: Ticket) -> bool:
         matchup = self.matchups.get(ticket["m"])
-        if matchup is None or ticket.get("h") not in matchup.terms:
+        if matchup is None:
             return False
         matchup.tally.next = max(matchup.tally.next, ticket["i"] + 1)
         self._numbers.register(ticket)

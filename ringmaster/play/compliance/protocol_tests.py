@@ -239,10 +239,11 @@ def run_check(check: EngineCheck) -> CheckResult:
         hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
         nps = _speed(check) if job.speed else None
         if isinstance(engine, GtpEngine):
-            rules = engine.rules
-            if check.settings.rules.name and not engine.told_rules:
-                text = f"its own options must give the rules: {check.settings.rules}"
-                check.note("warn", f"it has neither kata-set-rules nor kgs-rules; {text}", "rules")
+            wanted = check.settings.rules
+            rules = "" if wanted.name else engine.rules
+            if wanted.name and not engine.told_rules:
+                text = f"it has no kata-set-rules; its own options must give the rules: {wanted}"
+                check.note("warn", text, "rules")
         _run_tests(check, begin)
     except EngineError as error:
         problems += check.complaints or problems_of(error)

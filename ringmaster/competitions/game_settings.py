@@ -242,11 +242,6 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "Points for White for each handicap stone (short: except the first); by default as in the "
         "``rules``, and full without them.",
     ),
-    flag(
-        "cleanup",
-        "After two passes, continue with kgs-genmove_cleanup until dead stones are captured and "
-        "both pass again.",
-    ),
     Setting("margin", Margin(), "Seconds by which a clock may be overstepped.", 0.05),
     one_of(
         "failures",
@@ -326,7 +321,6 @@ _COMPENSATION = "internal_scorer_handicap_compensation"
 _OF_GO = {
     **dict.fromkeys(("board_size", "komi", "handicap", "rules", "referee", _COMPENSATION)),
     "scorer": "players",
-    "cleanup": False,
 }
 
 
@@ -391,12 +385,6 @@ def _referee(values: Mapping[str, Any]) -> Player | None:
 
 
 def _check_scoring(rules: Rules, arguments: Mapping[str, Any]) -> None:
-    if rules.scoring == "territory" and arguments.get("cleanup"):
-        raise SettingError(
-            ("cleanup",),
-            "under territory scoring, each move of the cleanup costs a point",
-            "rules with area scoring",
-        )
     if rules.tax == "all" and arguments.get("scorer") == "internal":
         raise SettingError(
             ("scorer",), "the ringmaster does not count a group tax", "'players' or 'referee'"

@@ -59,7 +59,6 @@ class Limits:
     seconds                 deadline for the answer
     time_left               of both sides as GTP counts: seconds, and stones or
                             periods left in overtime, else 0; None without a clock
-    cleanup                 whether the players are removing dead stones (Go)
     """
 
     seconds: float
@@ -71,7 +70,6 @@ class Limits:
     depth: int | None = None
     move_time_ms: int | None = None
     time_left: tuple[tuple[float, int] | None, tuple[float, int] | None] = (None, None)
-    cleanup: bool = False
 
 
 @dataclass(eq=False)

@@ -36,7 +36,6 @@ _USUAL: Final = re.compile(rb"= ?([A-Za-z][!-~]{0,99})?\n\n")
 _COLOURS: Final = ("b", "w")
 #: Longest version that becomes part of an engine's name; longer ones are greetings.
 _MAX_VERSION: Final = 32
-_CLEANUP: Final = "kgs-genmove_cleanup"
 _CLAIMING: Final = "gomill-genmove_ex"
 _SET_RULES, _GET_RULES = "kata-set-rules", "kata-get-rules"
 #: Seconds for an engine that has refused a move to answer the commands behind it.
@@ -298,8 +297,6 @@ class GtpEngine(Engine):
         needed = ["boardsize", "clear_board", "komi", "play", "genmove"]
         if settings.handicap is not None and settings.handicap_style == "fixed":
             needed.append("fixed_handicap")
-        if settings.cleanup:
-            needed.append(_CLEANUP)
         if settings.referee is not None and settings.referee.code == self.player.code:
             needed += ["final_score", *(["set_free_handicap"] if settings.handicap else [])]
         # An unknown command is tried.
@@ -387,8 +384,6 @@ class GtpEngine(Engine):
         self._sends_time_left = bool(self._clock_command) and self.knows("time_left")
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
-        if settings.cleanup and not self.knows(_CLEANUP):
-            raise EngineRefused(f"it has no command {_CLEANUP}", self.player.code)
         self._set_up(settings)
         if self.player.startup_gtp_commands:
             # They may have changed the description.
@@ -471,8 +466,6 @@ class GtpEngine(Engine):
     def _request(self, colour: int, limits: Limits) -> tuple[str, ...]:
         """Return the command that requests a move."""
         name = _COLOURS[colour]
-        if limits.cleanup:
-            return (_CLEANUP, name)
         if self._claims:
             return (_CLAIMING, name, "claim")
         return (self._analysis[0], name, INTERVAL) if self._analysis[0] else ("genmove", name)
@@ -491,7 +484,7 @@ class GtpEngine(Engine):
         folded = answer.lower()
         if folded == "resign":
             return Thought("resign", answer, elapsed)
-        if folded == "claim" and self._claims and not limits.cleanup:
+        if folded == "claim" and self._claims:
             return Thought("claim", answer, elapsed)
         thought = Thought("move", answer, elapsed)
         if isinstance(request, AnalysisCommand):

@@ -210,10 +210,6 @@ class GoGame(Game):
     def ending(self) -> Ending | None:
         return _SCORE if self._passes >= 2 else None
 
-    def resume(self) -> None:
-        """Resume play after two passes, for a cleanup of dead stones."""
-        self._passes = 0
-
     def area_score(self) -> tuple[int, int]:
         """Return Black's and White's area in points: stones, and empty regions that border
         on one colour only."""

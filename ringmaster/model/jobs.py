@@ -129,7 +129,6 @@ class GameSettings(msgspec.Struct, frozen=True):
     hang_timeout  seconds for a move under any other limit, and for any other command
     rules         of Go; engines are told those that have a name
     referee       the engine that scores finished games, with `scorer` "referee"
-    cleanup       whether play continues after two passes, until dead stones are off
     variant       "standard", "chess960", or another variant's name in UCI_Variant
     entering_king  rule for a king in the enemy's camp at shogi: declaration with 27 or 24
                   points, trial, or none
@@ -151,7 +150,6 @@ class GameSettings(msgspec.Struct, frozen=True):
     hang_timeout: float = 60.0
     rules: Rules = Rules()
     referee: Player | None = None
-    cleanup: bool = False
     variant: str = "standard"
     entering_king: EnteringKing = "27"
     move_limit_result: Literal["draw", "unknown"] | None = None

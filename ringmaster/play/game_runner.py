@@ -73,9 +73,6 @@ REASONS_TO_DISCARD: Final = ("stall", "refused", "crash", "limit", "hang", "prot
 #: Seconds for an engine to answer `stop` after a timeout or at the end of the game.
 STOP_GRACE = 1.0
 
-#: The record's comment where the cleanup begins.
-CLEANUP_BEGINS: Final = "cleanup begins"
-
 
 class GameRunner:
     """Plays one job with two engines (colour order), launched or not.
@@ -231,16 +228,9 @@ class GameRunner:
                 return self._with_final_message(mover, settlement)
             plies += 1
             ending = game.ending()
-            comment = ""
-            if ending is not None and self._referee.resume(game, engines):
-                ending = None
-                comment = CLEANUP_BEGINS
-                for each in limits:
-                    each.cleanup = True
             # From here on no fault changes the result.
             over = ending is not None or plies == limit
-            if explained[mover]:
-                comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
+            comment = self._comment(mover, over=over) if explained[mover] else ""
             if records:
                 self._played.append(
                     PlayedMove(mover, outcome, comment, self._clocks[mover].reading)

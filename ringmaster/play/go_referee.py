@@ -1,4 +1,4 @@
-"""The referee of Go: handicap before the game, cleanup and scoring after two passes."""
+"""The referee of Go: handicap before the game, scoring after two passes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import msgspec
-
 from ringmaster.engines.engine import RESTART_PATIENCE, Engine, start_timeout
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import EngineError, EngineProtocolError
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.go import GoGame, fixed_handicap, new_go_game, parse_vertex
-from ringmaster.model.jobs import GameJob, Opening
+from ringmaster.model.jobs import Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameRecord
 from ringmaster.play.referee import Referee, Settlement
@@ -37,10 +35,6 @@ class GoReferee(Referee):
     # As in Gomill.
     usual_at_move_limit = "unknown"
     score_of_unknown = "Void"
-
-    def __init__(self, job: GameJob) -> None:
-        super().__init__(job)
-        self._is_in_cleanup = False
 
     def begin(self, engines: Sequence[Engine]) -> Game:
         settings = self.job.settings
@@ -96,14 +90,6 @@ class GoReferee(Referee):
                 f"its handicap stones {text[:80]!r} are no points", engine.player.code
             ) from None
         return sorted(points)
-
-    def resume(self, game: Game, engines: Sequence[Engine]) -> bool:
-        if self._is_in_cleanup or not self.job.settings.cleanup:
-            return False
-        assert isinstance(game, GoGame)
-        game.resume()
-        self._is_in_cleanup = True
-        return True
 
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
         assert isinstance(game, GoGame)
@@ -170,7 +156,7 @@ class GoReferee(Referee):
         if not engine.is_usable():
             engine.launch(self.transcript, timeout=start_timeout(settings, engine.player))
         engine.channel.transcript = self.transcript
-        engine.start_game(msgspec.structs.replace(settings, cleanup=False), Opening(), 0)
+        engine.start_game(settings, Opening(), 0)
         if self.setup:
             engine.require("set_free_handicap", *self.setup)
         for number, move in enumerate(game.moves, bool(self.setup)):

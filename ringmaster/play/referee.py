@@ -61,10 +61,6 @@ class Referee(ABC):
         Raises EngineError.
         """
 
-    def resume(self, game: Game, engines: Sequence[Engine]) -> bool:
-        """Continue a game that the rules have ended in another phase; return whether it does."""
-        return False
-
     @abstractmethod
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
         """Settle a game that the rules have ended."""

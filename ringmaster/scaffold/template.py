@@ -29,7 +29,7 @@ _OTHER_GAMES: dict[GameName, tuple[str, ...]] = {
 }
 _GO_ONLY = (
     *("board_size", "komi", "handicap", "handicap_style", "rules", "scorer", "referee"),
-    *("internal_scorer_handicap_compensation", "cleanup", "visits", "playouts"),
+    *("internal_scorer_handicap_compensation", "visits", "playouts"),
 )
 #: Example values of settings without a default value.
 _EXAMPLES: dict[str, Any] = {

@@ -51,7 +51,7 @@ def refusal(first: Any = None, **settings: Any) -> str:
 def test_rules_are_gomills_unless_set() -> None:
     settings = job().settings
     assert settings.rules == Rules("", "simple", "area", "none", True, False, "full")
-    assert (settings.cleanup, settings.scorer) == (False, "players")
+    assert settings.scorer == "players"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,6 @@ def test_a_referee_is_a_player_without_a_clock() -> None:
     [
         ({"rules": "japanes"}, "rules: 'japanes' names no rules; expected 'japanese'"),
         ({"rules": call("Rules", ko="super")}, "rules.ko: 'super' is not a valid choice"),
-        ({"rules": "japanese", "cleanup": True}, "cleanup: under territory scoring"),
         ({"rules": "stone-scoring", "scorer": "internal"}, "does not count a group tax"),
         ({"scorer": "referee"}, "named by both 'scorer' and 'referee'; expected the code of a"),
         ({"referee": "a"}, "named by both 'scorer' and 'referee'; expected scorer = 'referee'"),
@@ -106,7 +105,7 @@ def test_incompatible_rules_are_refused(settings: dict[str, Any], message: str) 
 
 @pytest.mark.parametrize(
     "settings",
-    [{"rules": "chinese"}, {"cleanup": True}, {"scorer": "internal"}],
+    [{"rules": "chinese"}, {"handicap": 2}, {"scorer": "internal"}],
 )
 def test_rules_of_go_have_no_meaning_in_chess(settings: dict[str, Any]) -> None:
     (name,) = settings

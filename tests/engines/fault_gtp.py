@@ -85,7 +85,6 @@ class GtpEngine:
             "final_status_list": lambda words: "",
             "time_settings": lambda words: "",
             "time_left": self._note_time_left,
-            "kgs-genmove_cleanup": self._genmove,
             "kgs-time_settings": lambda words: "",
             "gomill-genmove_ex": self._genmove_ex,
             "gomill-explain_last_move": lambda words: f"move {self._moves} of a fixed order",
@@ -148,7 +147,7 @@ class GtpEngine:
         if self._flags["hostile"]:
             for word in (b"Filler", b"fixed order"):
                 data = data.replace(word, faults.HOSTILE)
-        makers = ("genmove", "gomill-genmove_ex", "kgs-genmove_cleanup")
+        makers = ("genmove", "gomill-genmove_ex")
         is_move = (name in makers or name.endswith("genmove_analyze")) and sign == "="
         if is_move and self._flags["long-line"]:
             data += b"x" * self._flags["long-line"] + b"\n"

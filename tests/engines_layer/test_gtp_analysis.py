@@ -109,14 +109,12 @@ def test_a_resignation_and_a_move_without_analysis_have_no_score() -> None:
     assert facts(thought_of("\ninfo move D4 winrate 4802\nplay D4"))[0] is None
 
 
-def test_moves_are_requested_with_analysis_except_claims_and_cleanup() -> None:
+def test_moves_are_requested_with_analysis_except_claims() -> None:
     engine, channel = talker(player(), kata__genmove_analyze=f"\n{LAST}\nplay Q16")
     engine.observe(0, "D4", own=False)
     engine.begin(1, Limits(60))
     assert engine.think(1, Limits(60)).move == "Q16"
     assert channel.writes[-1] == f"play b D4\n{KATA} w 360000\n"
-    channel.answers["kgs-genmove_cleanup"] = "pass"
-    assert engine.think(1, Limits(60, cleanup=True)).move == "pass"
     engine, channel = talker(player(allow_claim=True), gomill__genmove_ex="claim")
     engine.start_game(GO, Opening(), 0)
     assert engine.think(0, Limits(60)).kind == "claim"

@@ -90,42 +90,22 @@ def test_engine_without_a_clock_hears_nothing_of_time() -> None:
     assert not any("time" in line for line in channel.written_lines)
 
 
-def test_aliases_hold_for_clock_and_cleanup_too() -> None:
+def test_aliases_hold_for_the_clock_too() -> None:
     engine, channel = talker(
         player(
             time_control="600",
             gtp_aliases={
                 "time_settings": "my-clock",
                 "time_left": "my-left",
-                "kgs-genmove_cleanup": "tidy",
             },
         ),
         my__clock="",
         my__left="",
-        tidy="pass",
     )
-    engine.start_game(go(cleanup=True), Opening(), 0)
+    engine.start_game(go(), Opening(), 0)
     engine.send_time(Limits(60, time_left=((600.0, 0), None)))
     engine.send_delayed()
-    assert engine.think(0, Limits(60, cleanup=True)).move == "pass"
-    assert channel.written_lines[-3:] == ["my-clock 600 0 0", "my-left b 600 0", "tidy b"]
-
-
-def test_cleanup_moves_are_requested_with_the_cleanup_command() -> None:
-    engine, channel = talker(
-        player(allow_claim=True), gomill__genmove_ex="claim", kgs__genmove_cleanup="E5"
-    )
-    engine.start_game(go(cleanup=True), Opening(), 1)
-    engine.think(1, Limits(60))
-    thought = engine.think(1, Limits(60, cleanup=True))
-    assert channel.written_lines[-2:] == ["gomill-genmove_ex w claim", "kgs-genmove_cleanup w"]
-    assert (thought.kind, thought.move) == ("move", "E5")
-
-
-def test_game_with_cleanup_does_not_begin_without_the_command() -> None:
-    engine, _ = talker()
-    with pytest.raises(EngineRefused, match="no command kgs-genmove_cleanup"):
-        engine.start_game(go(cleanup=True), Opening(), 0)
+    assert channel.written_lines[-2:] == ["my-clock 600 0 0", "my-left b 600 0"]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +200,6 @@ def test_unasked_word_is_a_broken_protocol_and_not_the_next_answer() -> None:
     [
         ({}, ["genmove", "play"], "it has no command play, genmove"),
         ({"handicap": 2}, [], "it has no command fixed_handicap"),
-        ({"cleanup": True}, [], "it has no command kgs-genmove_cleanup"),
         (
             {"handicap": 2, "handicap_style": "free"},
             [],

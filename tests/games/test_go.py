@@ -181,18 +181,6 @@ def test_area_is_territory_and_the_difference_of_stones_played(
         assert territory[side] == area[side] - len(stones[side]) + lost[1 - side]
 
 
-def test_play_continues_after_a_resumption() -> None:
-    game = play_all(GoGame(5), "C3 pass pass")
-    assert game.ending() is not None
-    game.resume()
-    assert game.ending() is None
-    play_all(game, "D4 pass")
-    assert game.ending() is None
-    game.play("pass")
-    assert game.ending() == Ending(None, "score")
-    assert game.moves == ["C3", "pass", "pass", "D4", "pass", "pass"]
-
-
 def test_handicap_stones_are_on_the_board_and_white_moves_first() -> None:
     game = GoGame(19, setup=fixed_handicap(19, 4), to_move=1)
     assert game.stones() == ({"D4", "Q16", "D16", "Q4"}, set())

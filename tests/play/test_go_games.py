@@ -15,7 +15,7 @@ from ringmaster.model.go_rules import Rules
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.game_runner import CLEANUP_BEGINS, GameRunner
+from ringmaster.play.game_runner import GameRunner
 from tests.play.scripted import Act, ScriptedGo, job
 
 Answers = Mapping[str, str | Exception]
@@ -127,17 +127,18 @@ def test_side_without_a_clock_is_none() -> None:
 # superko and self-capture
 
 
-@pytest.mark.parametrize("rule", ["simple", "positional", "situational"])
-def test_superko_is_enforced_by_the_referee(rule: str) -> None:
-    # Black takes a ko, White takes it back, both pass (which lifts the simple
-    # ko), and Black takes it again
-    black: list[Act] = ["B1", "A2", "B3", "C2", "pass", "C2", "pass"]
-    white: list[Act] = ["C1", "D2", "C3", "B2", "pass", "pass"]
-    result, _, _ = go(black, white, cleanup=True, rules=Rules(ko=rule), scorer="internal")
+@pytest.mark.parametrize(("rule", "plies"), [("simple", 8), ("positional", 3), ("situational", 5)])
+def test_superko_is_enforced_by_the_referee(rule: Any, plies: int) -> None:
+    # White captures a stone of its own twice, which leaves the board as it was: the second time
+    # with the same side to move
+    black: list[Act] = ["A2", "B1", "pass", "pass"]
+    white: list[Act] = ["E5", "A1", "A1", "pass"]
+    result, _, _ = go(black, white, rules=Rules(ko=rule), scorer="internal")
+    assert result.plies == plies
     if rule == "simple":
         assert result.reason == "score"
     else:
-        assert (result.reason, result.score) == ("illegal move", "W+F")
+        assert (result.reason, result.score) == ("illegal move", "B+F")
         assert f"{rule} superko" in result.detail
 
 
@@ -281,34 +282,6 @@ def test_last_words_of_the_engine_that_ended_the_game_are_in_the_record(
 def test_answer_that_is_no_move_forfeits(answer: str) -> None:
     result, _, _ = go([answer], [])
     assert (result.winner, result.reason, result.forfeit) == (1, "illegal move", True)
-
-
-# cleanup
-
-
-def test_play_goes_on_after_two_passes_until_both_pass_again() -> None:
-    black: list[Act] = ["A2", "pass", "B1", "pass"]
-    white: list[Act] = ["A1", "pass", "pass"]
-    gtp_answers: Answers = {"gomill-explain_last_move": "so be it"}
-    result, first, second = go(
-        black, white, ({}, gtp_answers), cleanup=True, scorer="internal", komi=0.5
-    )
-    # White's stone is off the board.
-    assert (result.score, result.plies) == ("B+80.5", 7)
-    assert [limits.cleanup for limits in first.requests] == [False, False, True, True]
-    assert [limits.cleanup for limits in second.requests] == [False, False, True]
-    comments = [
-        node.get("C") if node.has_property("C") else ""
-        for node in record(result).get_main_sequence()
-    ]
-    (begins,) = [i for i, comment in enumerate(comments) if i and CLEANUP_BEGINS in comment]
-    assert begins == 4
-    assert comments[4].startswith(f"so be it\n{CLEANUP_BEGINS}")
-
-
-def test_moves_of_the_cleanup_count_towards_the_limit() -> None:
-    result, _, _ = go(["pass", "E5"], ["pass", "E6"], cleanup=True, move_limit=4)
-    assert (result.reason, result.plies) == ("move limit", 4)
 
 
 # usage

@@ -172,25 +172,17 @@ def test_reused_engine_that_failed_is_replaced(
 def test_startup_check_reports_everything_missing(worker: Worker) -> None:
     player = filler(
         "x",
-        *("--no-command", "kgs-genmove_cleanup", "--no-command", "fixed_handicap"),
+        *("--no-command", "play", "--no-command", "fixed_handicap"),
         *("--no-command", "time_settings"),
         time_control="600",
     )
-    settings = GameSettings("go", board_size=9, handicap=2, cleanup=True)
+    settings = GameSettings("go", board_size=9, handicap=2)
     result = worker.run(CheckJob("c", player, settings))
     assert isinstance(result, CheckResult)
     assert tuple(map(str, result.problems)) == (
-        "it has no command fixed_handicap, kgs-genmove_cleanup",
+        "it has no command play, fixed_handicap",
         "its time control 600 needs the command time_settings",
     )
-
-
-def test_game_against_an_engine_without_cleanup_is_void(worker: Worker) -> None:
-    result = play(
-        worker, filler("a"), filler("b", "--no-command", "kgs-genmove_cleanup"), cleanup=True
-    )
-    assert (result.outcome, result.reason, result.faulty) == ("void", "setup", 1)
-    assert "it has no command kgs-genmove_cleanup" in result.detail
 
 
 # Both at once

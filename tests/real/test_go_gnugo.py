@@ -1,4 +1,4 @@
-"""GNU Go with what goes beyond Gomill: clocks, superko, cleanup, a process that
+"""GNU Go with what goes beyond Gomill: clocks, superko, a process that
 lives from game to game."""
 
 from __future__ import annotations
@@ -89,21 +89,13 @@ matchups = [Matchup("a", "b")]
     assert "its time control 9+1 has an increment" in done.stderr
 
 
-def test_games_under_superko_are_cleared_and_scored(tmp_path: Path) -> None:
+def test_games_under_superko_are_scored(tmp_path: Path) -> None:
     control = event(
         tmp_path,
         '"a": Player(gnugo, restart="off"), "b": Player(gnugo)',
-        'Matchup("a", "b", number_of_games=2, alternating=True, cleanup=True, '
-        'rules=Rules(ko="positional"))',
+        'Matchup("a", "b", number_of_games=2, alternating=True, rules=Rules(ko="positional"))',
     )
-    played = games(control)
-    assert len(played) == 2
-    for number, game in enumerate(played):
-        score = game.get_root().get("RE")
-        comments = [n.get("C") for n in game.get_main_sequence()[1:] if n.has_property("C")]
-        assert sum("cleanup begins" in text for text in comments) == (not score.endswith("R"))
-        lines = sent(control, f"0_{number}", "a")
-        assert ("kgs-genmove_cleanup" in "\n".join(lines)) == (not score.endswith("R"))
+    assert [game.get_root().get("RE")[1] for game in games(control)] == ["+", "+"]
 
 
 def test_reused_gnugo_is_prepared_again_and_its_cpu_time_is_the_games(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -490,12 +489,10 @@ def _default_of_players(setting: Setting, help: str) -> Setting:
     """Return an argument of Player(…) as a setting of all players."""
 
     def is_variable(value: Any, names: Mapping[str, Any]) -> bool:
-        context = Context(Path())
-        setting.type.interpret(value, (), context)
         is_go = names.get("game", "go") == "go"
         # Gomill's files may have variables of these names.
         others = (*_ONLY_OVER_GTP, *(_NOT_OVER_GTP if is_go else ()))
-        return bool(context.problems) or setting.name in others
+        return setting.refuses(value, names) or setting.name in others
 
     return msgspec.structs.replace(setting, help=help, is_variable=is_variable)
 

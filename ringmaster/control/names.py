@@ -20,6 +20,9 @@ ALIKE = 0.8
 #: Calls that may read any name.
 _INDIRECT = frozenset({"globals", "locals", "vars", "eval", "exec", "dir"})
 
+#: Settings without a counterpart in Gomill, whose files may have variables of these names.
+_NOT_GOMILLS = frozenset({"rules", "referee", "resources"})
+
 #: Settings for the length of a competition; each type has one at most.
 _LENGTHS = ("number_of_games", "rounds", "number_of_generations")
 #: Names of these settings in other programs.
@@ -123,10 +126,11 @@ class NamesInFile:
         """
         for setting in table:
             name = setting.name
-            if setting.is_variable is None or name not in namespace:
+            is_variable = setting.is_variable or (setting.refuses if name in _NOT_GOMILLS else None)
+            if is_variable is None or name not in namespace:
                 continue
             of_loop = name in self.loops and name not in self.bound
-            if of_loop or (self.reads(name) and setting.is_variable(namespace[name], namespace)):
+            if of_loop or (self.reads(name) and is_variable(namespace[name], namespace)):
                 yield name
 
 

@@ -145,6 +145,12 @@ class Setting(msgspec.Struct, frozen=True):
     limits: str = ""
     is_variable: Callable[[Any, Mapping[str, Any]], bool] | None = None
 
+    def refuses(self, value: Any, names: Mapping[str, Any]) -> bool:
+        """Return whether a value is none of the setting's."""
+        context = Context(Path())
+        self.type.interpret(value, (), context)
+        return bool(context.problems)
+
 
 class String(SettingType):
     """A string that can be written as UTF-8, without NUL bytes."""

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from ringmaster.competitions.matchup_sprt import END_SETTINGS
 from ringmaster.model.jobs import GameJob
 from ringmaster.reporting.tables import render_report
+from ringmaster.stats.ladder import HandicapLadder
 from tests.competitions.settings_of import Refused, again, call, codes, drawn, make, won
 
 KOMI = call("HandicapLadder", komi_step=2)
@@ -220,6 +222,27 @@ def test_game_in_progress_of_a_level_that_is_gone_is_played_and_no_evidence() ->
         edited.record_result(job.ticket, won(made, "weak"))
     (matchup,) = edited.summary().data()["matchups"]
     assert (matchup["games"], matchup["handicap_ladder"]["levels"]) == (6, {})
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "refused"),
+    [
+        ({}, {"precision": 0.3}, False),
+        ({"komi_step": 2}, {"komi_step": 2, "precision": 1}, False),
+        ({}, {"komi_step": 2}, True),
+        ({"komi_step": 2}, {"komi_step": 3}, True),
+        ({}, None, True),
+        (None, {}, True),
+    ],
+)
+def test_ladder_of_played_games_keeps_its_levels(before: Any, now: Any, refused: bool) -> None:
+    (setting,) = (s for s in END_SETTINGS if s.name == "handicap_ladder")
+    old, new = (
+        None if arguments is None else HandicapLadder(**arguments).canonical()
+        for arguments in (before, now)
+    )
+    assert setting.rule is not None
+    assert bool(setting.rule(old, new)) == refused
 
 
 def test_games_of_a_former_ladder_have_no_elo() -> None:

@@ -269,3 +269,18 @@ def test_limit_that_a_player_switches_off_is_a_change_between_runs(tmp_path: Pat
     (change,) = find_changes(now.competition.table, before.settings, now.settings, where)
     assert change.allowed
     assert str(change) == "players['b'].switched_off is new: ['nodes']"
+
+
+def test_variables_of_gomills_files_are_no_rules_and_no_resources(tmp_path: Path) -> None:
+    (tmp_path / "event.ctl").write_text("""
+competition_type = "playoff"
+rules = "--chinese-rules"
+resources = ["-x", "-y"]
+players = {"a": Player(f"gnugo {rules}"), "b": Player(["gnugo", *resources])}
+matchups = [Matchup("a", "b")]
+board_size = 9
+komi = 7.5
+number_of_games = 1
+""")
+    values = LoadedCompetition(tmp_path / "event.ctl").control_file.values
+    assert (values["rules"], values["resources"]) == (None, {})

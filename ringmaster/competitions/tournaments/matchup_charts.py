@@ -70,7 +70,9 @@ class MatchupCourses:
 
         rated  whether a chart of ratings summarises many matchups
         """
-        played = {id: info.tally for id, info in self._infos.items() if info.tally.known}
+        # games of a ladder have other handicaps
+        infos = {id: info for id, info in self._infos.items() if not info.tally.levels}
+        played = {id: info.tally for id, info in infos.items() if info.tally.known}
         groups = []
         if played and not (rated and len(played) > MOST_ROWS):
             groups.append(self._compared(title, played))

@@ -502,3 +502,35 @@ def test_smaller_margins_have_no_warning(tmp_path: Any) -> None:
     control = tmp_path / "tune.ctl"
     control.write_text(MARGINS.format(top=9.9, own=0, made=1))
     assert not any("margin" in line for line in LoadedCompetition(control).warnings())
+
+
+def test_each_matchup_with_rules_of_its_own_has_checks_of_its_players_and_its_referee() -> None:
+    players = {name: call("Player", name) for name in ("a", "b", "judge")}
+    matchups = [
+        call("Matchup", "a", "b"),
+        call("Matchup", "a", "b", rules="japanese"),
+        call("Matchup", "a", "b", rules="japanese", name="the same"),
+    ]
+    playoff = make("playoff", players=players, matchups=matchups, board_size=9, komi=6.5)
+    checks = playoff.setup().checks
+    assert [(job.id, job.settings.rules.name) for job in checks] == [
+        ("check-a", ""),
+        ("check-a-1", "japanese"),
+        ("check-b", ""),
+        ("check-b-1", "japanese"),
+    ]
+
+
+def test_a_referee_is_checked_before_the_first_game(tmp_path: Path) -> None:
+    (tmp_path / "event.ctl").write_text("""
+competition_type = "playoff"
+players = {"a": Player("a"), "b": Player("b"), "judge": Player("judge", visits=9)}
+matchups = [Matchup("a", "b"), Matchup("a", "b", rules="aga"), Matchup("b", "a", rules="aga")]
+scorer, referee = "referee", "judge"
+board_size, komi, number_of_games = 9, 6.5, 1
+""")
+    checks = LoadedCompetition(tmp_path / "event.ctl").setup().checks
+    assert [(job.id, job.player.visits, job.settings.rules.name) for job in checks[4:]] == [
+        ("check-judge-referee", 9, ""),
+        ("check-judge-referee1", 9, "aga"),
+    ]

@@ -173,20 +173,20 @@ class Tournament(Competition):
                 yield f"the {name} {changed}"
 
     def _check_jobs(self) -> list[CheckJob]:
-        jobs: dict[str, CheckJob] = {}
+        jobs: defaultdict[str, list[CheckJob]] = defaultdict(list)
         for matchup in self.matchups.values():
             if not matchup.wants(0):
                 continue
+            # the last level of a ladder has handicap stones
+            *_, settings = matchup.terms.values()
             for player in matchup.players:
+                own = jobs[player.code]
+                known = any((job.player, job.settings) == (player, settings) for job in own)
                 # a second self is the same engine
-                if not player.code.endswith(SECOND_SELF):
-                    id = f"check-{player.code}"
-                    # the last level of a ladder has handicap stones
-                    job = CheckJob(id, player, [*matchup.terms.values()][-1])
-                    if not any(msgspec.structs.replace(job, id=j.id) == j for j in jobs.values()):
-                        id += f"-{matchup.id}" if id in jobs else ""
-                        jobs[id] = msgspec.structs.replace(job, id=id)
-        return list(jobs.values())
+                if not known and not player.code.endswith(SECOND_SELF):
+                    id = f"check-{player.code}{f'-{matchup.id}' if own else ''}"
+                    own.append(CheckJob(id, player, settings))
+        return [job for own in jobs.values() for job in own]
 
     def _contestants(self) -> Iterator[Contestant]:
         ids: defaultdict[int, list[str]] = defaultdict(list)

@@ -64,7 +64,7 @@ BUDGET = {
     "control": 4090,
     "datasets": 2174,
     "demo": 1518,
-    "engines": 3766,
+    "engines": 3773,
     "execution": 4139,
     "export": 987,
     "forecast": 1052,

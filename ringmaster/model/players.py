@@ -130,7 +130,7 @@ class Player(msgspec.Struct, frozen=True):
 
     @property
     def ponders(self) -> bool:
-        """Whether it thinks on the opponent's time, perhaps by its command line."""
+        """Return whether it thinks on the opponent's time, perhaps by its command line."""
         text = " ".join(map(" ".join, (self.command, *self.startup_gtp_commands)))
         # Leela Zero is told not to, for its analysis
         return self.ponder or (self.analysis != "lz" and _PONDERING.search(text) is not None)

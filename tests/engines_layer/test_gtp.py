@@ -10,8 +10,8 @@ from ringmaster.engines.channel import Exchange
 from ringmaster.engines.gtp import (
     MAX_RESPONSE,
     Command,
-    clock_command,
 )
+from ringmaster.engines.gtp_clock import clock_command
 from ringmaster.errors import EngineProtocolError, EngineRefused
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl

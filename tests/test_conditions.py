@@ -313,14 +313,7 @@ def test_pondering_of_gtp_engines_is_read_from_the_command(
     command: list[str], startup: list[str], ponders: bool
 ) -> None:
     player = call("Player", command, startup_gtp_commands=startup)
-    playoff = make(
-        "playoff",
-        players={"a": player, "b": call("Player", "b")},
-        matchups=[call("Matchup", "a", "b")],
-        board_size=9,
-        komi=7,
-    )
-    conditions = ReportedConditions(playoff)
+    conditions = go_conditions(player)
     assert data_of(conditions)["players"][0]["limits"]["ponder"] == ponders
     assert bool(conditions.crowding(1, 1)) == ponders
 
@@ -338,14 +331,7 @@ def test_threads_of_gtp_engines_are_read_from_the_command(
     command: list[str], startup: list[str], threads: int | None
 ) -> None:
     player = call("Player", command, startup_gtp_commands=startup)
-    playoff = make(
-        "playoff",
-        players={"a": player, "b": call("Player", "b")},
-        matchups=[call("Matchup", "a", "b")],
-        board_size=9,
-        komi=7,
-    )
-    conditions = ReportedConditions(playoff)
+    conditions = go_conditions(player)
     assert data_of(conditions)["players"][0]["threads"] == threads
     assert bool(conditions.crowding(1, 2)) == (threads is not None)
 
@@ -384,8 +370,8 @@ def test_control_groups_limit_usable_cpus(tmp_path: Path, files: dict[str, str],
     assert usable_cpus(root=tmp_path) == min(most, usable_cpus(root=tmp_path / "-"))
 
 
-def go_conditions() -> ReportedConditions:
-    players = {name: call("Player", name) for name in "abc"}
+def go_conditions(first: Any = None) -> ReportedConditions:
+    players = {name: call("Player", name) for name in "abc"} | ({"a": first} if first else {})
     matchups = [call("Matchup", "a", "b")]
     return ReportedConditions(
         make("playoff", players=players, matchups=matchups, board_size=9, komi=7.5)

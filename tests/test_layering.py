@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2879,
     "commands": 2573,
-    "competitions": 18061,
+    "competitions": 18060,
     "control": 4090,
     "datasets": 2174,
     "demo": 1518,
@@ -70,7 +70,7 @@ BUDGET = {
     "forecast": 1052,
     "formats": 3517,
     "games": 2195,
-    "model": 2889,
+    "model": 2892,
     "parameter_files": 1053,
     "play": 3788,
     "positions": 434,
@@ -79,7 +79,7 @@ BUDGET = {
     "scaffold": 2755,
     "server": 598,
     "sources": 467,
-    "stats": 1218,
+    "stats": 1219,
     "storage": 2996,
     "tuners": 7631,
 }

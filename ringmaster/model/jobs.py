@@ -161,6 +161,10 @@ class GameSettings(msgspec.Struct, frozen=True):
     record_info: tuple[str, ...] = ()
     record_times: bool = True
 
+    def engines(self, players: tuple[Player, ...]) -> tuple[Player, ...]:
+        """Return the engines of a game: its players, and the one that scores if there is one."""
+        return players if self.referee is None else (*players, self.referee)
+
 
 def resources_of(players: Sequence[Player]) -> dict[str, int]:
     """Return the tokens that players need at the same time, by resource."""
@@ -218,8 +222,7 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     @property
     def engines(self) -> tuple[Player, ...]:
         """The players, and the engine that scores if there is one."""
-        referee = self.settings.referee
-        return self.players if referee is None else (*self.players, referee)
+        return self.settings.engines(self.players)
 
 
 class OptionChange(msgspec.Struct, frozen=True):

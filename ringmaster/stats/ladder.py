@@ -122,9 +122,10 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
             even, high, low = (self.komi - self.komi_step * x for x in (even, low, high))
             at = f"komi {even:z.1f} with {first} Black"
         text = f"{first} and {second} are even at {at} ({low:z.1f} to {high:z.1f}, 95 %)"
-        if self.measure(counts) == UNKNOWN:
+        error = self.measure(counts)
+        if error == UNKNOWN:
             text = f"{first} and {second}: the even level is not known yet"
-        elif self.measure(counts) == 0:
+        elif error == 0:
             text = f"{first} and {second} are not even on the ladder, which ends at {end}"
         by_level = {name: played[name] for name in levels if name in played}
         return {"text": text, "even": [even, low, high], "levels": by_level}

@@ -122,8 +122,7 @@ class Tournament(Competition):
         return self._books.setdefault((openings, *rules), book)
 
     def _add(self, matchup: Matchup) -> None:
-        referee = matchup.settings.referee
-        check_resources(self.values, (*matchup.players, *([referee] if referee else [])))
+        check_resources(self.values, matchup.settings.engines(matchup.players))
         matchup.closed = any(base_code(code) in self._withdrawn for code in matchup.codes)
         if matchup.test is not None:
             # the test may end with the next result

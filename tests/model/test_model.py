@@ -97,7 +97,8 @@ def test_contradictory_parts_are_refused(text: str, fault: str) -> None:
 
 
 UNIT = st.floats(0, 1)
-BOUND = st.floats(-1e6, 1e6)
+# half of the least subnormal number is rounded to it or to 0
+BOUND = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
 @given(BOUND, BOUND)

@@ -159,10 +159,15 @@ def test_line_charts_zoom_and_tell_values(competition: Callable[[str], Path], pa
     plot.dblclick()
 
 
+#: Whether each chart has drawn something.  It reads a copy: Chromium writes a warning to the console
+#: where a page reads a canvas itself more than once, as it does here while a chart is late.
 DRAWN = """() => [...document.querySelectorAll(".plot")].every((plot) => {
     const canvas = plot.querySelector("canvas");
-    return canvas && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
-        .data.some((value) => value > 0);
+    if (!canvas) return false;
+    const { width, height } = canvas;
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return copy.getImageData(0, 0, width, height).data.some((value) => value > 0);
 })"""
 #: How far charts reach beyond their figures on a narrower paper, before they could be drawn again.
 BEYOND = """() => {

@@ -486,8 +486,9 @@ class Ringmaster:
             self._control.check()
             if self._control.signals.received is not None:
                 return
-            is_ending = self._is_ending() and self._started != self._options.max_games
-            self._executor.is_held = is_ending or self._control.paused
+            # not at the limit of --max-games: all games that were made are played
+            holds = self._control.holds or self._control.paused
+            self._executor.is_held = bool(holds or self._halt or self._failure)
             self._copies.write_if_due()
             self._run_log.events.look()
             self._display.update(self._view)

@@ -72,7 +72,8 @@ class RunControl:
     page         address of the live page, "" without
 
     signals    interrupt signals
-    stopping   why no more games start in this run: "stopped by q"; "" while they may
+    stopping   why no more games are made in this run: "stopped by q"; "" while they may be
+    holds      whether games that no worker has yet wait for a later run
     paused     whether new games wait until the user continues
     has_help   whether the display explains the keys
     """
@@ -93,6 +94,7 @@ class RunControl:
         self.page = page
         self._next_look = 0.0
         self.stopping = ""
+        self.holds = False
         self.paused = False
         self.has_help = False
 
@@ -111,7 +113,7 @@ class RunControl:
         """Obey new keys, and every COMMAND_PERIOD the command."""
         for key in self._keys.read() if self._keys is not None else "":
             self._obey(key)
-        if not self.stopping and time.monotonic() >= self._next_look:
+        if not self.holds and time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + COMMAND_PERIOD
             for command in self._take_commands():
                 self._carry_out(command)
@@ -141,8 +143,8 @@ class RunControl:
 
     def stop(self, reason: str) -> None:
         """Start no more games in this run."""
-        if not self.stopping:
-            self.stopping = reason
+        if not self.holds:
+            self.stopping, self.holds = reason, True
             self._say(f"{reason}: waiting for {self._unit} in progress")
 
     def pause(self, paused: bool, until: str = "p is pressed") -> None:

@@ -327,13 +327,15 @@ class Pressing(AtOnce):
         return keys
 
 
-def run_pressing(control: Path, keys: dict[int, str], slots: int = 1) -> tuple[int, Pressing]:
+def run_pressing(
+    control: Path, keys: dict[int, str], slots: int = 1, max_games: int | None = None
+) -> tuple[int, Pressing]:
     control.write_text(PLAYOFF)
     loaded = LoadedCompetition(control)
     executor = Pressing(loaded.paths, keys, slots)
     status = Ringmaster(
         loaded,
-        RunOptions(),
+        RunOptions(max_games=max_games),
         executor=lambda: executor,
         display=Display(sys.stderr),
         keys=executor,
@@ -379,6 +381,17 @@ def test_key_stops_the_run_after_games_in_progress_even_while_it_is_paused(
     assert 2 <= len(history(control)) < 12
     assert f"stopped by {name}" in log(control)
     assert executor.held_at[-1]
+
+
+@pytest.mark.parametrize("key", ["q", "stop"])
+def test_games_that_wait_at_the_limit_of_games_wait_for_a_later_run_after_a_stop(
+    control: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(AtOnce, "wait", InlineExecutor.wait)
+    status, executor = run_pressing(control, {3: key}, 4, 6)
+    assert status == 0
+    assert executor.held_at == [False] * 3 + [True] * 3
+    assert f"stopped by {'command' if key == 'stop' else key}: waiting" in log(control)
 
 
 def test_pause_before_the_last_result_ends_with_the_competition(control: Path) -> None:

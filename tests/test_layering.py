@@ -58,14 +58,14 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2879,
-    "commands": 2573,
-    "competitions": 18060,
+    "": 2882,
+    "commands": 2575,
+    "competitions": 18063,
     "control": 4090,
     "datasets": 2174,
     "demo": 1518,
-    "engines": 3773,
-    "execution": 4139,
+    "engines": 3774,
+    "execution": 4133,
     "export": 987,
     "forecast": 1052,
     "formats": 3517,
@@ -75,7 +75,7 @@ BUDGET = {
     "play": 3788,
     "positions": 434,
     "reporting": 2588,
-    "results": 1440,
+    "results": 1448,
     "scaffold": 2755,
     "server": 598,
     "sources": 467,

@@ -178,10 +178,8 @@ class DaskExecutor(Executor):
         return self._hosts.programs()
 
     def in_progress(self) -> Sequence[Job]:
-        """Return the jobs that hosts have (see `Executor.in_progress`)."""
-        waiting = set(self._pending)
-        sent = [job for number, job in self._jobs.items() if number not in waiting]
-        return sent[: self.slots]
+        """Return the jobs that hosts have, without those that wait there for another one."""
+        return super().in_progress()[: self.slots]
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         if self._closed or (timeout is None and not wake and not self._jobs):

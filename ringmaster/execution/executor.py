@@ -155,11 +155,12 @@ class Executor(ABC):
 
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""
-        return [j for n, j in self._jobs.items() if not (self.is_held and n in self._pending)]
+        return self.in_progress() if self.is_held else [*self._jobs.values()]
 
     def in_progress(self) -> Sequence[Job]:
-        """Return the running jobs without those that wait for another one, oldest first."""
-        return self.running()[: self.slots]
+        """Return the jobs that workers have, oldest first."""
+        waiting = set(self._pending)
+        return [job for number, job in self._jobs.items() if number not in waiting]
 
     @abstractmethod
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:

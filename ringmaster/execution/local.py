@@ -31,7 +31,7 @@ from ringmaster.execution.processes import (
     raise_file_limit,
     wait_for,
 )
-from ringmaster.model.jobs import CheckJob, Job
+from ringmaster.model.jobs import CheckJob
 from ringmaster.model.results import JobResult
 
 #: Seconds of work, and jobs for a worker, that wait here at most.
@@ -174,11 +174,6 @@ class LocalExecutor(Executor):
         self._data[number] = data
         self._pending.append(number)
         self._dispatch()
-
-    def in_progress(self) -> Sequence[Job]:
-        """Return the jobs that workers have begun, those of leaving workers too."""
-        numbers = sorted(slot.job for slot in self._slots if slot.job is not None)
-        return [self._jobs[number] for number in numbers]
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Return events as soon as there is one (see `Executor.wait`).

@@ -159,8 +159,8 @@ def test_line_charts_zoom_and_tell_values(competition: Callable[[str], Path], pa
     plot.dblclick()
 
 
-#: Whether each chart has drawn something.  It reads a copy: Chromium writes a warning to the console
-#: where a page reads a canvas itself more than once, as it does here while a chart is late.
+#: Whether each chart has drawn something.  It reads a copy: Chromium writes a warning to the
+#: console where a page reads a canvas itself more than once, as it does while a chart is late.
 DRAWN = """() => [...document.querySelectorAll(".plot")].every((plot) => {
     const canvas = plot.querySelector("canvas");
     if (!canvas) return false;

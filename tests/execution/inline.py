@@ -50,6 +50,10 @@ class InlineExecutor(Executor):
         """Change the number of slots."""
         self._slots = slots
 
+    def in_progress(self) -> Sequence[Job]:
+        """Return the oldest jobs, one for each slot."""
+        return super().in_progress()[: self.slots]
+
     def _enqueue(self, number: int, data: bytes) -> None:
         self._waiting.append(number)
 

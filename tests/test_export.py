@@ -22,6 +22,7 @@ import ringmaster
 from ringmaster.cli import run
 from ringmaster.errors import OBEYED, visible
 from ringmaster.export.result_files import export_results
+from ringmaster.model.results import EngineUsage
 from ringmaster.results import Game, Results
 from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
@@ -80,6 +81,7 @@ def test_csv_has_a_row_a_game_and_all_that_is_known_of_it(control: Path) -> None
         "forfeit": "false",
         "faulty": "",
         "opening": "book.epd:1",
+        "level": "",
         "plies": "31",
         "seconds": "11.5",
         "finished": "2023-11-14T22:13:20Z",
@@ -90,18 +92,34 @@ def test_csv_has_a_row_a_game_and_all_that_is_known_of_it(control: Path) -> None
         "slowest_1": "0.75",
         "peak_memory_1": "23000000",
         "build_1": "2",
+        "disputed_1": "false",
         "name_2": "Beta",
         "cpu_time_2": "",
         "thinking_2": "5.5",
         "slowest_2": "0.5",
         "peak_memory_2": "",
         "build_2": "1",
+        "disputed_2": "false",
         "host": "",
         "host_speed": "",
         "host_load": "",
     }
     assert (second["player_1"], second["player_2"], second["winner"]) == ("b", "a", "a")
     assert (second["attempt"], second["forfeit"], second["faulty"]) == ("1", "true", "b")
+
+
+def test_games_of_go_have_their_level_and_who_disputed_the_score(tmp_path: Path) -> None:
+    source = GO.replace("handicap=2", "handicap_ladder=True")
+    disputing = (EngineUsage(), EngineUsage(disputed=True))
+    history = [
+        (ticket() | {"h": "a Black, 2 stones"}, won("0_0", usage=disputing)),
+        (ticket(number=1) | {"h": "even"}, won("0_1")),
+    ]
+    rows = rows_of(export(recorded(write(tmp_path, source), history)).read_text())
+    assert [(row["level"], row["disputed_1"], row["disputed_2"]) for row in rows] == [
+        ("a Black, 2 stones", "false", "true"),
+        ("even", "false", "false"),
+    ]
 
 
 def test_void_games_are_exported_on_request(control: Path) -> None:

@@ -166,7 +166,7 @@ def assert_same(game: Game, result: GameResult) -> None:
         )
     assert game.faulty == (None if result.faulty is None else game.players[result.faulty])
     for side, used in zip(game.sides, result.usage, strict=True):
-        for name in set(EngineUsage.__struct_fields__) - {"extra_moves", "disputed"}:
+        for name in set(EngineUsage.__struct_fields__) - {"extra_moves"}:
             assert getattr(side, name) == getattr(used, name)
     assert (game.id, game.is_forfeit) == (result.game_id, result.forfeit)
     for name in ("attempt", "outcome", "reason", "detail", "score", "plies", "seconds"):

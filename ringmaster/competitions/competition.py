@@ -72,6 +72,7 @@ class Played(msgspec.Struct, frozen=True):
     parameters  parameter values of each player (engine units)
     opening     source of its start position, "" for the game's own
     pair        number of its pair (one opening, both colours) in the matchup; None without
+    level       level of a handicap ladder, "" without
     """
 
     players: tuple[str, str]
@@ -79,6 +80,7 @@ class Played(msgspec.Struct, frozen=True):
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     opening: str = ""
     pair: int | None = None
+    level: str = ""
 
 
 #: All recorded results with their tickets, in order.

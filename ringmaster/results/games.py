@@ -44,6 +44,7 @@ class Side:
     slowest          seconds of the slowest move
     peak_memory      bytes, resident; None if unknown
     build            number of the engine's build in the competition; None if unknown
+    disputed         whether it named another winner than the referee's engine
     parameters       values from a tuner, by parameter code
     """
 
@@ -57,6 +58,7 @@ class Side:
     slowest: float
     peak_memory: int | None
     build: int | None
+    disputed: bool
     parameters: dict[str, Any]
 
 
@@ -79,6 +81,7 @@ class Game:
     seconds     wall time of the whole game
     finished    time of recording, to the second, UTC; None if unknown
     opening     source of the start position, "" for the usual one
+    level       level of a handicap ladder, "" without
     repeats     whether an earlier game of its matchup (of a tune: of its two players) had the
                 same moves and colours
     host        where it was played, with its speed and load; None for the ringmaster's machine
@@ -99,6 +102,7 @@ class Game:
     seconds: float
     finished: datetime | None
     opening: str
+    level: str
     repeats: bool
     host: Host | None
     _result: GameResult = field(repr=False)
@@ -199,6 +203,7 @@ def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, 
             used.slowest,
             used.peak_memory,
             build,
+            used.disputed,
             parameters,
         )
         for code, colour, used, build, parameters in zip(
@@ -226,6 +231,7 @@ def make_game(recorded: StoredGame, played: Played, game: GameName, games: str, 
         result.seconds,
         moment(recorded.finished),
         played.opening,
+        played.level,
         result.repeats,
         result.host,
         result,

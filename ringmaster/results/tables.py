@@ -57,6 +57,7 @@ _OF_SIDES: tuple[tuple[str, Kind], ...] = (
     ("slowest", "number"),
     ("peak_memory", "integer"),
     ("build", "integer"),
+    ("disputed", "boolean"),
 )
 #: The columns of every competition, each with its value; players 1 and 2 in move order.
 GAME_COLUMNS: tuple[tuple[str, Kind, Callable[[Game], Value]], ...] = (
@@ -75,6 +76,7 @@ GAME_COLUMNS: tuple[tuple[str, Kind, Callable[[Game], Value]], ...] = (
     ("forfeit", "boolean", attrgetter("is_forfeit")),
     ("faulty", "text", attrgetter("faulty")),
     ("opening", "text", attrgetter("opening")),
+    ("level", "text", attrgetter("level")),
     ("plies", "integer", attrgetter("plies")),
     ("seconds", "number", attrgetter("seconds")),
     ("finished", "time", _finished),
@@ -214,7 +216,7 @@ _TYPES: dict[Kind, str] = {
 _CATEGORIES = frozenset(
     {
         *("matchup", "player_1", "player_2", "colour_1", "colour_2", "winner", "outcome"),
-        *("score", "reason", "faulty", "opening", "name_1", "name_2", "host"),
+        *("score", "reason", "faulty", "opening", "level", "name_1", "name_2", "host"),
     }
 )
 

@@ -299,6 +299,7 @@ class Tournament(Competition):
             matchup=ticket["m"],
             opening=ticket.get("o", ""),
             pair=ticket.get("p"),
+            level=ticket.get("h", ""),
         )
 
     def _matchup_infos(self) -> list[MatchupInfo]:

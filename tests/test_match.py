@@ -95,7 +95,9 @@ def test_games_have_usual_limits(
     # the opening file of the folder
     openings = loaded.control_file.values["openings"]
     assert (openings is not None) == (game == "chess")
-    loaded = printed(f"a b --game {game} --games 2 --book my.book", capsys, folder)
+    more = "--visits 9 " if game == "go" else ""
+    loaded = printed(f"a b --game {game} {more}--games 2 --book my.book", capsys, folder)
+    assert loaded.setup().checks[0].player.visits == (9 if more else None)
     assert loaded.control_file.values["openings"].path == str(folder / "my.book")
 
 

@@ -58,7 +58,8 @@ def _control_file(arguments: argparse.Namespace, path: Path) -> str:
     game, is_pair = arguments.game, len(arguments.engine) == 2
     places = Places(source=Path.cwd(), control=path.absolute().parent)
     draft = Draft("playoff" if is_pair else "gauntlet", game, parallel=arguments.parallel)
-    given = {"time_control": arguments.tc, "nodes": arguments.nodes, "depth": arguments.depth}
+    given = {name: getattr(arguments, name) for name in ("nodes", "depth", "visits")}
+    given["time_control"] = arguments.tc
     limits = {name: v for name, v in given.items() if v is not None} or usual_levels(game)[0]
     options = {name: option_value(value) for name, value in arguments.option}
     engines = [command_of(text, "match", places) for text in arguments.engine]

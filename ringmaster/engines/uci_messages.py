@@ -267,8 +267,9 @@ class Handshake(Exchange):
             return True
         # Stockfish: "Unknown command: 'usi'. …"; GNU Go over GTP: "? unknown command"
         if "unknown command" in text.casefold() and (self._word in text or text[:1] == "?"):
+            other = " as over GTP, the protocol of Go" if text[:1] == "?" else ""
             raise EngineProtocolError(
-                f"it does not speak {self._word.upper()}: it answers {shown(text)}"
+                f"it does not speak {self._word.upper()}: it answers {shown(text)}{other}"
             )
         if text.startswith("id name "):
             self.name = text[8:].strip()

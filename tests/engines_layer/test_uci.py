@@ -20,17 +20,18 @@ from tests.engines_layer.gtp_dialogue import converse
 
 
 @pytest.mark.parametrize(
-    ("protocol", "answer"),
+    ("protocol", "answer", "other"),
     [
-        ("usi", "Unknown command: 'usi'. Type help for more information."),  # Stockfish
-        ("usi", "Unknown command: usi"),  # Glaurung
-        ("uci", "? unknown command"),  # GNU Go over GTP
+        ("usi", "Unknown command: 'usi'. Type help for more information.", ""),  # Stockfish
+        ("usi", "Unknown command: usi", ""),  # Glaurung
+        ("uci", "? unknown command", " as over GTP, the protocol of Go"),  # GNU Go
     ],
 )
-def test_engine_of_another_protocol_is_told_at_once(protocol: str, answer: str) -> None:
+def test_engine_of_another_protocol_is_told_at_once(protocol: str, answer: str, other: str) -> None:
     with pytest.raises(EngineProtocolError) as caught:
         converse(Handshake(protocol), "an engine", answer)
-    assert str(caught.value) == f"it does not speak {protocol.upper()}: it answers {answer!r}"
+    said = f"it does not speak {protocol.upper()}: it answers {answer!r}{other}"
+    assert str(caught.value) == said
 
 
 def test_other_unknown_commands_are_no_part_of_the_handshake() -> None:

@@ -139,7 +139,7 @@ def kills(folder: Path, arguments: argparse.Namespace) -> list[str]:
 
 def power(folder: Path, arguments: argparse.Namespace) -> list[str]:
     """Print the numbers of states by kind; return the problems."""
-    games, every = (1, 200) if arguments.short else (arguments.games or 40, arguments.every)
+    games, every = (4, 300) if arguments.short else (arguments.games or 40, arguments.every)
     crashed = Crashed(folder / "killed", games)
     expected = results(uninterrupted(folder, games))
     ids = [row[0] for row in expected]

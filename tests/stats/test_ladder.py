@@ -76,7 +76,7 @@ def test_interval_has_the_even_level_and_no_bias(even: float, slope: float, game
 def test_many_intervals_have_the_even_level_and_no_bias(
     even: float, slope: float, games: float
 ) -> None:
-    check(even, slope, 500, games)
+    check(even, slope, 150, games)
 
 
 def test_even_level_beyond_the_ladder_ends_it_soon() -> None:

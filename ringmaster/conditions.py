@@ -112,6 +112,9 @@ class ReportedConditions:
             number, build = self.builds.number(code, now)
             numbers.append(number)
             new += [(number, build)] if build is not None else []
+        if isinstance(task, GameJob) and task.settings.referee is not None:
+            number, build = self.builds.number(task.settings.referee.code, now)
+            new += [(number, build)] if build is not None else []
         return msgspec.structs.replace(result, builds=tuple(numbers)), new
 
     def take(self, result: Result) -> None:
@@ -192,10 +195,13 @@ class ReportedConditions:
         """Yield a line on each build of players with several."""
         for number, build in self.builds.recorded.items():
             if len(self.builds.of(build.player)) > 1:
-                games = counted(self.builds.games[number], self.competition.unit.removesuffix("s"))
+                # a referee has none of its own
+                count = self.builds.games[number]
+                games = f": {counted(count, self.competition.unit.removesuffix('s'))}"
                 since = time.strftime("%Y-%m-%d %H:%M", time.localtime(build.first_seen))
                 known = " ".join(filter(None, (build.label, build.name)))
-                yield f"player {build.player}, build {number} ({known}): {games} since {since}"
+                of = f"player {build.player}, build {number} ({known})"
+                yield f"{of}{games if count else ''} since {since}"
 
     def _host_listing(self) -> Listing:
         unit = self.competition.unit

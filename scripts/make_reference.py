@@ -101,7 +101,7 @@ class Reference:
         for group, settings in _grouped(own):
             lines += [*_heading(group, "-"), ""]
             for setting in settings:
-                changing = [f":Change: {_changing(setting, 'free')}"]
+                changing = [f":Change: {_MEANING[setting.change or 'free']}"]
                 lines += _entry(setting, f"{type_name}.{setting.name}", type_name, changing)
         for kind, call in self._calls[type_name].items():
             common = self._common_calls.get(kind)
@@ -125,7 +125,7 @@ class Reference:
         for type_name, table in self._tables.items():
             for other in table:
                 if _text(other) == _text(setting):
-                    changes.setdefault(_changing(other, "free"), []).append(type_name)
+                    changes.setdefault(_MEANING[other.change or "free"], []).append(type_name)
         types = [name for names in changes.values() for name in names]
         fields = []
         if len(types) < len(self._tables):
@@ -226,8 +226,7 @@ def _signature(call: CallOf, settings: Sequence[Setting]) -> list[str]:
 def _arguments(settings: Iterable[Setting], anchor: str, kind: str) -> Iterator[str]:
     """Yield the entries of a call's arguments."""
     for setting in settings:
-        is_own = setting.change is not None or setting.limits
-        changing = [f":Change: {_changing(setting, setting.change)}"] if is_own else []
+        changing = [f":Change: {_MEANING[setting.change]}"] if setting.change else []
         yield from _entry(setting, f"{anchor}.{setting.name}", kind, changing)
 
 
@@ -245,28 +244,15 @@ def _entry(setting: Setting, anchor: str, owner: str, fields: Sequence[str]) -> 
     yield ""
 
 
-def _changing(setting: Setting, change: Change | None) -> str:
-    """Return the effect of a change between runs."""
-    kind = setting.change or change
-    meaning = _MEANING[kind] if kind else ""
-    return f"{meaning} {setting.limits}".strip()
-
-
 def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
     """Return reStructuredText: for each competition type, a table of the effects of
     changes between runs."""
     lines: list[str] = []
     for type_name, table in tables.items():
         rows: dict[str, list[str]] = {kind: [] for kind in _MEANING}
-        ruled: list[tuple[str, str]] = []
         for name, setting in _with_arguments(table):
-            kind = setting.change or "free"
-            if setting.rule is not None:
-                ruled.append((name, setting.limits))
-            else:
-                rows[kind].append(name)
+            rows[setting.change or "free"].append(name)
         cells = [(_names(names), _MEANING[kind]) for kind, names in rows.items() if names]
-        cells += [(_names([name]), text) for name, text in ruled]
         lines += [*_heading(type_name, "~"), "", ".. list-table::", "   :widths: 60 40"]
         lines += ["   :header-rows: 1", "", "   * - Setting", "     - A change between runs"]
         for names, meaning in cells:
@@ -308,7 +294,7 @@ def _judged_otherwise(
             for argument in settings:
                 change = argument.change or outer
                 path = f"{name}.{argument.name}"
-                if argument.rule is not None or change != outer:
+                if change != outer:
                     yield path, argument
                 yield from _judged_otherwise(path, argument.type, change)
 

@@ -55,6 +55,35 @@ def build(program: Path, number: int, *, more: str = "") -> None:
     other.replace(program)
 
 
+JUDGED = """
+competition_type = "playoff"
+def go(*words):
+    return Player([{python!r}, *words], cwd={folder!r})
+players = {{"a": go("-m", "ringmaster.demo", "go"), "judge": go("judge.py")}}
+board_size = 5
+komi = 0.5
+move_limit = 20
+scorer = "referee"
+referee = "judge"
+matchups = [Matchup("a", "a", number_of_games=4)]
+"""
+
+
+def test_rebuilt_referee_is_refused(tmp_path: Path) -> None:
+    judge = tmp_path / "judge.py"
+    program = "# build {}\nfrom ringmaster.demo.__main__ import main\nmain(['go'])\n"
+    judge.write_text(program.format(1))
+    control = tmp_path / "event.ctl"
+    control.write_text(JUDGED.format(python=sys.executable, folder=str(tmp_path)))
+    assert ringmaster(control, "-q", "-g", "2").returncode == 0
+    assert games_of(control, "judge") == [0]
+    assert [row["code"] for row in shown(control)["conditions"]["players"]] == ["a", "judge"]
+    judge.write_text(program.format(2))
+    refused = ringmaster(control, "-q")
+    assert "judge.py was changed after game 2" in refused.stderr
+    assert ringmaster(control, "-q", "--accept-build", "judge").returncode == 0
+
+
 def at_start(condition: str, statement: str) -> str:
     """Return a part of a build that counts its processes, and does something in some of them."""
     return (

@@ -27,7 +27,6 @@ from ringmaster.results import Game, Results
 from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import GameRecords
-from tests.openings import load_openings
 from tests.program import PLAYOFF, environment, write_control_file
 from tests.program import ringmaster as run_ringmaster
 from tests.recorded import GO, SHOGI, TUNE, add, open_store, recorded, ticket, won, write
@@ -113,12 +112,12 @@ def test_games_of_go_have_their_level_and_who_disputed_the_score(tmp_path: Path)
     disputing = (EngineUsage(), EngineUsage(disputed=True))
     history = [
         (ticket() | {"h": "a Black, 2 stones"}, won("0_0", usage=disputing)),
-        (ticket(number=1) | {"h": "even"}, won("0_1")),
+        (ticket(number=1) | {"h": "even, komi 6.5"}, won("0_1")),
     ]
     rows = rows_of(export(recorded(write(tmp_path, source), history)).read_text())
     assert [(row["level"], row["disputed_1"], row["disputed_2"]) for row in rows] == [
         ("a Black, 2 stones", "false", "true"),
-        ("even", "false", "false"),
+        ("even, komi 6.5", "false", "false"),
     ]
 
 
@@ -500,47 +499,6 @@ def test_collected_file_stands_in_for_files_that_are_not_there(
     assert export(control, "--format", format).read_bytes() == whole
     collected = control.with_suffix(f".games.{suffix}")
     assert f"1 of 6 game records are not in {singles} or {collected}" in capfd.readouterr().err
-
-
-def test_final_positions_of_chess_are_epd_with_result_and_id(
-    control: Path, capfd: Captured
-) -> None:
-    singles = control.with_suffix(".games")
-    singles.mkdir()
-    (singles / "0_0.pgn").write_text("1. e4 {book} e5 2. Nf3 (2. f4) Nc6 3. Bb5 {1-0} *\n")
-    (singles / "0_1.pgn").write_text('[FEN "4k3/8/8/8/8/8/8/4K2R w K - 7 40"]\n\n40. O-O Ke7 *\n')
-    text = export(control, "--format", "epd").read_text()
-    assert text == (
-        "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - "
-        'hmvc 3; fmvn 3; c9 "1-0"; id "0_0";\n'
-        '8/4k3/8/8/8/8/8/5RK1 w - - hmvc 9; fmvn 41; c9 "0-1"; id "0_1";\n'
-    )
-    # it is an opening book
-    book = control.parent / "final.epd"
-    book.write_text(text)
-    assert [each.name for each in load_openings(str(book), "chess")] == ["0_0", "0_1"]
-    (singles / "0_1.pgn").write_text("1. e4 e4 *\n")
-    assert export(control, "--format", "epd").read_text() == text[: text.index("\n") + 1]
-    assert "1 of 2 game records cannot be read and were left out" in capfd.readouterr().err
-
-
-def test_final_positions_of_shogi_are_sfen_whatever_the_records_are(tmp_path: Path) -> None:
-    from ringmaster.formats.shogi_records import write_csa, write_kif
-    from tests.formats.shogi_records import handicap_sfen, make_record
-
-    control = recorded(write(tmp_path, SHOGI), [(ticket("0", n), won(f"0_{n}")) for n in range(2)])
-    singles = control.with_suffix(".games")
-    singles.mkdir()
-    (singles / "0_0.csa").write_text(write_csa(make_record(["7g7f", "3c3d", "8h2b+"])))
-    handicap = make_record(["3c3d", "7g7f"], fen=handicap_sfen("飛車落ち"))
-    (singles / "0_1.kifu").write_text(write_kif(handicap))
-    text = export(control, "--format", "sfen").read_text()
-    assert text == (
-        "sfen lnsgkgsnl/1r5+B1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w B 4\n"
-        "sfen lnsgkgsnl/7b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 3\n"
-    )
-    (tmp_path / "final.sfen").write_text(text)
-    assert len(load_openings(str(tmp_path / "final.sfen"), "shogi")) == 2
 
 
 def test_file_of_a_game_goes_before_its_part_of_the_collected_file(control: Path) -> None:

@@ -112,6 +112,13 @@ def test_game_of_a_tune_that_never_gets_its_tokens_is_not_made(tmp_path: Path) -
         loaded.competition.next_job()
 
 
+def test_results_can_be_read_though_there_are_too_few_tokens_for_more_games(tmp_path: Path) -> None:
+    matchups = 'matchups = [Matchup("a", "b")]\n'
+    loaded = load(tmp_path, PLAYOFF + matchups + "resources = {'gpu0': 2}")
+    assert loaded.competition.summary().verdict.startswith("no result yet")
+    assert "a v b needs 3 of 'gpu0'" in problem(tmp_path, loaded.control_file.origin.text)
+
+
 def test_machine_has_the_tokens_of_the_competition_and_of_a_host(tmp_path: Path) -> None:
     text = 'matchups = [Matchup("c", "c")]\nresources = {"gpu0": 4, "licence": 2}\n'
     text += 'cluster = Cluster.local(2, resources={"gpu0": 1, "gpu1": 3})'

@@ -10,7 +10,7 @@ Users read one `Summary`: reports, the live display, JSON, pages and charts are 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -224,6 +224,12 @@ class Contestant(msgspec.Struct, frozen=True):
     player: Player
     matchups: tuple[str, ...] = ()
     clock: str = ""
+
+
+def referees(games: Iterable[GameSettings], known: Container[str]) -> Iterator[Contestant]:
+    """Yield the engines that score games, without those with `known` codes."""
+    found = {game.referee.code: game.referee for game in games if game.referee is not None}
+    yield from (Contestant(player) for code, player in found.items() if code not in known)
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import msgspec
 
 from ringmaster.competitions.setting_types import ENDS, flag, one_of, optional
 from ringmaster.errors import SettingError, counted
-from ringmaster.games.go import max_fixed_handicap, max_free_handicap
+from ringmaster.games.go import max_fixed_handicap
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.settings import Call, CallOf, Context, Float, Integer, Setting, SettingPath
 from ringmaster.stats.ladder import HandicapLadder
@@ -20,13 +20,6 @@ from ringmaster.stats.sprt import FARTHEST, Sprt
 from ringmaster.stats.stopping import UNKNOWN, Precision, Race
 
 End = Sprt | Precision | HandicapLadder
-
-
-def _same_levels(before: Any, now: Any) -> str:
-    steps = [None if ladder is None else (ladder["komi_step"],) for ladder in (before, now)]
-    if steps[0] != steps[1]:
-        return "the games were at other handicaps: give the matchup another id"
-    return ""
 
 
 _RATE = Float(above=0, maximum=0.45)
@@ -87,21 +80,6 @@ class _SwitchedCall(CallOf):
         return super().interpret(value, path, context)
 
 
-_LADDER = optional(
-    "handicap_ladder",
-    _SwitchedCall(
-        "HandicapLadder",
-        (
-            optional("komi_step", Float(minimum=0.5), "Points of komi a level, not a stone."),
-            Setting("precision", Float(minimum=0.25), "Half the 95 % interval in levels.", 0.5),
-        ),
-        # the board is not known yet
-        lambda values, context: HandicapLadder(values["komi_step"], values["precision"]),
-    ),
-    "Play at the handicaps of Go near the one at which the players are even, until it is "
-    "known (True, or ``HandicapLadder(…)``); not with ``sprt`` or ``stop_at``.",
-)
-
 #: What may end a matchup before its number of games.
 END_SETTINGS = (
     SPRT_SETTING,
@@ -110,10 +88,20 @@ END_SETTINGS = (
         _PRECISION,
         "End a matchup as soon as the 95 % interval of its Elo is this narrow; not with ``sprt``.",
     ),
-    msgspec.structs.replace(
-        _LADDER,
-        rule=_same_levels,
-        limits="A ladder cannot be added or removed after games, nor its step changed.",
+    optional(
+        "handicap_ladder",
+        _SwitchedCall(
+            "HandicapLadder",
+            (
+                optional("komi_step", Float(minimum=0.5), "Points of komi a level, not a stone."),
+                Setting("precision", Float(minimum=0.25), "Half the 95 % interval in levels.", 0.5),
+            ),
+            # the board is not known yet
+            lambda values, context: HandicapLadder(values["komi_step"], values["precision"]),
+        ),
+        "Play at the handicaps of Go near the one at which the players are even, until it is "
+        "known (True, or ``HandicapLadder(…)``); not with ``sprt`` or ``stop_at``.  A matchup "
+        "with games keeps its levels.",
     ),
 )
 
@@ -146,8 +134,8 @@ def end_of(values: Mapping[str, Any], game: GameSettings) -> End | None:
     for name in ("race", "handicap", "alternating", *([] if end.komi_step else ["openings"])):
         if values[name]:
             raise SettingError((ends[0],), f"{name!r} does not go with a ladder", "one of the two")
-    most = max_fixed_handicap if game.handicap_style == "fixed" else max_free_handicap
-    reach = end.reach if end.komi_step else max(1, min(end.reach, most(game.board_size)))
+    # engines may place fewer stones than they are asked for, but so many
+    reach = end.reach if end.komi_step else max(1, max_fixed_handicap(game.board_size))
     return msgspec.structs.replace(end, komi=game.komi, reach=reach)
 
 

@@ -294,9 +294,11 @@ def doubts_of(
         codes = [*map(contestant_of, tally.players)]
         for code in dict.fromkeys(("", *codes)):
             games[code] += tally.completed
-        for code, count, disputed in zip(codes, tally.extra_moves, tally.disputes, strict=True):
-            extra[code] += count
-            disputes[code] += disputed
+        for counts, kind in ((extra, tally.extra_moves), (disputes, tally.disputes)):
+            # of one player on both sides, the games of the side with more
+            is_one = codes[0] == codes[1]
+            for code, count in [(codes[0], max(kind))] if is_one else zip(codes, kind, strict=True):
+                counts[code] += count
     lost, void = lost_of(tallies, contestant_of), void_of(tallies, contestant_of)
     void.get("", {}).pop(STANDSTILL, None)
     doubts: list[tuple[float, Doubt]] = []

@@ -28,6 +28,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     finished  whether all games have been played
     stop      the state of a precision, ladder or race in words, "" without one
     even_at   the result of a ladder in words, "" without one
+    accepted  the decision of what ends the games, "" for none
     """
 
     players: tuple[str, str]
@@ -42,6 +43,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     terms: str = ""
     stop: str = ""
     even_at: str = ""
+    accepted: str = ""
 
     @property
     def sign(self) -> int:
@@ -164,7 +166,7 @@ def matches_verdict(matches: Sequence[MatchResult]) -> str:
     # of many matchups, chance decides some
     p_values = [m.estimate.p_value for m in tests if m.estimate is not None]
     shown = {id(m) for m, is_shown in zip(tests, holm(p_values), strict=True) if is_shown}
-    shown |= {id(m) for m in matches if m.even_at and m.finished}
+    shown |= {id(m) for m in matches if m.even_at and m.accepted}
     decided = [m for m in matches if id(m) in shown or (m.sprt is not None and m.decided)]
     finished = all(match.finished for match in matches)
     clearest = max(

@@ -108,7 +108,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     what    the change: "0.45 → 0.3", "is new"
     before, now  JSON data, or ABSENT
     change  from the innermost setting around it; "played" until `judge_by_played`
-    reason  why a rule of the competition type refuses it, or ""
+    reason  why it is refused, "" for the usual reason
     old     the value to restore, "" when it is too long
     code    the code of the list item that it is in, or ""
     details  further lines of the error
@@ -314,25 +314,15 @@ class _Pair(NamedTuple):
         return _Pair((*self.path, key), old, new, self.change)
 
 
-def _change(pair: _Pair, what: str, reason: str = "") -> SettingChange:
+def _change(pair: _Pair, what: str) -> SettingChange:
     text = "…" if what == CHANGED else written(pair.old)
     old = "" if text.endswith("…") or pair.old is ABSENT else text
-    return SettingChange(pair.path, "", what, pair.old, pair.new, pair.change, reason, old)
+    return SettingChange(pair.path, "", what, pair.old, pair.new, pair.change, old=old)
 
 
 def _setting(setting: Setting, pair: _Pair) -> list[SettingChange]:
     """Compare a setting or argument; `pair.change` judges it if the setting does not."""
-    changes = list(_value(setting.type, pair._replace(change=setting.change or pair.change)))
-    if setting.rule is None or not changes:
-        return changes
-    verdict = setting.rule(*(None if value is ABSENT else value for value in (pair.old, pair.new)))
-    # the place of the fault, from the setting on, and the reason
-    place, reason = ((), verdict) if isinstance(verdict, str) else verdict
-    if not reason:
-        return changes
-    old, new = _at(pair.old, place), _at(pair.new, place)
-    what = CHANGED if _has_dict(old) or _has_dict(new) else from_to(old, new)
-    return [_change(_Pair((*pair.path, *place), old, new, "refused"), what, reason)]
+    return list(_value(setting.type, pair._replace(change=setting.change or pair.change)))
 
 
 def _value(type_: SettingType | None, pair: _Pair) -> Iterator[SettingChange]:
@@ -446,7 +436,3 @@ def _code_in(path: SettingPath, values: Mapping[str, Any]) -> str:
             code = item.get("code")
             return code if isinstance(code, str) else ""
     return ""
-
-
-def _has_dict(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and any(map(_has_dict, value)))

@@ -15,10 +15,9 @@ from ringmaster.datasets.ingest import Smallest, examined
 from ringmaster.datasets.picking import WITHOUT_SCORE, Picker, Rules
 from ringmaster.datasets.survey import Overview
 from ringmaster.errors import DataFileError, IllegalMove, RingmasterError, UsageError, counted
-from ringmaster.export.result_files import read_game, variant_of
-from ringmaster.formats.recorded_game import RESULTS, replay
-from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN
-from ringmaster.formats.source import PACKED, Record, batches_of
+from ringmaster.formats.recorded_game import RESULTS, RecordedGame, replay
+from ringmaster.formats.registry import FORMATS, UNSCORED, WRITTEN, read_record
+from ringmaster.formats.source import PACKED, Record, Source, batches_of
 from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.model.results import TIME_LOSSES
@@ -187,3 +186,18 @@ def format_of(output: Path | None) -> str:
     if suffix in RECORD_SUFFIXES:
         raise UsageError(f"{output} would be mistaken for a .{suffix} file; rename --output")
     return suffix if suffix in WRITTEN else next(iter(WRITTEN))
+
+
+def variant_of(results: Results) -> str:
+    """Return the variant of chess of all games, "standard" for other games."""
+    return str(results.settings.get("variant", "standard"))
+
+
+def read_game(results: Results, record: bytes, id: str) -> RecordedGame:
+    """Return the only game of a record.  Raises DataFileError, ValueError."""
+    source = Source(id, results.game, variant_of(results), data=record)
+    games = list(read_record(source))
+    source.finish()
+    if not games:
+        raise ValueError("there is no game")
+    return games[0]

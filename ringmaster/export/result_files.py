@@ -1,5 +1,7 @@
-"""The formats of `export`: tables with a row a game or an iteration, game records, and final
-positions.  The memory does not depend on the number of games."""
+"""The formats of `export`: tables with a row a game or an iteration, and game records.
+
+The memory does not depend on the number of games.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,9 @@ from typing import BinaryIO
 
 import msgspec
 
-from ringmaster.errors import (
-    OBEYED,
-    DataFileError,
-    IllegalMove,
-    UsageError,
-    visible,
-)
+from ringmaster.errors import OBEYED, UsageError, visible
 from ringmaster.export.output import check_output, open_output
-from ringmaster.formats.recorded_game import RecordedGame
-from ringmaster.formats.registry import read_record, record_format
-from ringmaster.formats.source import Source
-from ringmaster.games.game import beginning
+from ringmaster.formats.registry import record_format
 from ringmaster.model.players import GameName
 from ringmaster.results import Results
 from ringmaster.results.tables import Table, Value
@@ -106,62 +99,14 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
     return notes
 
 
-def write_positions(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
-    """Write the final positions in the order of the games' ends; return notes on missing ones.
-
-    EPD with the result (c9) and the game id for chess, SFEN for shogi.
-
-    Raises StoreError, OSError.
-    """
-    records = results.records()
-    begin = beginning(results.game, variant=variant_of(results))
-    unread = 0
-    for game, record in records.each(results.iter_games(void=void)):
-        try:
-            recorded = read_game(results, record, game.id)
-            position = begin(recorded.start)
-            for move in recorded.moves:
-                position.play(move)
-        except (DataFileError, IllegalMove, ValueError):
-            unread += 1
-            continue
-        line = f"sfen {position.position()}"
-        if format == "epd":
-            *fields, halfmoves, number = position.position().split()
-            counters = f"hmvc {halfmoves}; fmvn {number};"
-            line = f'{" ".join(fields)} {counters} c9 "{game.score}"; id "{game.id}";'
-        stream.write(f"{line}\n".encode())
-    notes = records.missing()
-    if unread:
-        notes.append(f"{unread} of {records.count} game records cannot be read and were left out")
-    return notes
-
-
-def variant_of(results: Results) -> str:
-    """Return the variant of chess of all games, "standard" for other games."""
-    return str(results.settings.get("variant", "standard"))
-
-
-def read_game(results: Results, record: bytes, id: str) -> RecordedGame:
-    """Return the only game of a record.  Raises DataFileError, ValueError."""
-    source = Source(id, results.game, variant_of(results), data=record)
-    games = list(read_record(source))
-    source.finish()
-    if not games:
-        raise ValueError("there is no game")
-    return games[0]
-
-
 _TABLES: dict[str, Callable[[Table, BinaryIO, bool], None]] = {
     "csv": write_csv,
     "jsonl": write_jsonl,
 }
 #: Formats of game records with their game.
 _RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go", "csa": "shogi", "kif": "shogi"}
-#: Formats of final positions with their game.
-_POSITIONS: dict[str, GameName] = {"epd": "chess", "sfen": "shogi"}
 #: All formats.
-FORMATS = (*_TABLES, *_RECORDS, *_POSITIONS)
+FORMATS = (*_TABLES, *_RECORDS)
 
 
 def format_of(output: Path | None) -> str:
@@ -189,7 +134,7 @@ def export_results(
 
     Raises UsageError for an impossible format or file, StoreError, BrokenPipeError.
     """
-    game = _RECORDS.get(format) or _POSITIONS.get(format)
+    game = _RECORDS.get(format)
     if trajectory and format not in _TABLES:
         raise UsageError(
             f"--trajectory is a table, and {format} is not; choose from {', '.join(_TABLES)}"
@@ -207,8 +152,6 @@ def export_results(
         )
     check_output(output, results.path)
     with open_output(output) as stream:
-        if format in _POSITIONS:
-            return write_positions(results, format, stream, void)
         if game is not None:
             return write_records(results, format, stream, void)
         _TABLES[format](

@@ -128,11 +128,6 @@ class Setting(msgspec.Struct, frozen=True):
             refused;
             "refused": the results would lose their meaning.  None: as the setting that
             it is an argument of (at the top level: "free")
-    rule    judges a change that `change` allows.  It receives the canonical values
-            before and now (None if not given) and returns why the change is refused, or
-            "".  It may return (path, why) with the path of the part at fault, from the
-            setting on: ((1,), "…") for matchups[1]
-    limits  one sentence about `rule` for the reference documentation
     is_variable  whether a value that the file reads is its own variable, among all its names
     """
 
@@ -141,8 +136,6 @@ class Setting(msgspec.Struct, frozen=True):
     help: str
     default: Any = REQUIRED
     change: Change | None = None
-    rule: Callable[[Any, Any], str | tuple[SettingPath, str]] | None = None
-    limits: str = ""
     is_variable: Callable[[Any, Mapping[str, Any]], bool] | None = None
 
     def refuses(self, value: Any, names: Mapping[str, Any]) -> bool:

@@ -39,7 +39,7 @@ _IGNORED = {
     "-check-mate-pvs": "`check` looks at the scores of mates",
     "-crc32": "records have no checksums",
     "-debug": "`run --log-gtp` writes transcripts",
-    "-epdout": "`export --format epd` writes the final positions",
+    "-epdout": "the records have every move; `positions` makes labelled positions of them",
     "-force-concurrency": "`run -j` takes any number",
     "-log": "every run writes a log, and `run --log-gtp` writes transcripts",
     "-output": "there is one report format",

@@ -62,7 +62,7 @@ class HandicapLadder(msgspec.Struct, frozen=True, tag_field="kind", tag="ladder"
             elif level == 0:
                 black, komi = "", self.komi
             terms = f"{stones} stones" if stones > 1 else f"komi {komi:g}"
-            name = f"{black} Black, {terms}" if black else "even"
+            name = f"{black} Black, {terms}" if black else f"even, {terms}"
             levels[name] = black, stones if stones > 1 else None, komi
         return levels
 

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.competitions.tuning.ce_tuner import CeTuner
 from ringmaster.errors import StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
@@ -173,11 +172,12 @@ def test_raised_batch_size_gives_the_present_generation_more_games() -> None:
     ]
 
 
-def test_batch_size_can_only_be_raised() -> None:
-    (setting,) = [s for s in CeTuner.table if s.name == "batch_size"]
-    assert setting.rule is not None
-    assert setting.rule(10, 20) == ""
-    assert "only be raised" in setting.rule(20, 10)
+def test_batch_size_is_not_below_the_games_of_a_candidate() -> None:
+    tune = tuner(batch_size=3)
+    play(tune, 5)
+    assert len(again(tune, tuner(batch_size=2)).state()["games"]) == 4
+    with pytest.raises(StoreError, match="a candidate of this generation has 2 games; lower"):
+        again(tune, tuner(batch_size=1))
 
 
 @pytest.mark.parametrize(

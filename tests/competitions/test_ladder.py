@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringmaster.competitions.matchup_sprt import END_SETTINGS
+from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import GameJob
 from ringmaster.reporting.tables import render_report
-from ringmaster.stats.ladder import HandicapLadder
 from tests.competitions.settings_of import Refused, again, call, codes, drawn, make, won
 
 KOMI = call("HandicapLadder", komi_step=2)
@@ -53,14 +52,14 @@ def test_games_have_the_terms_of_their_level() -> None:
     jobs = play(playoff, 1.0)
     seen = dict.fromkeys(map(terms, jobs))
     assert seen.keys() >= {
-        ("even", "weak", None, 7.5),
-        ("even", "strong", None, 7.5),
+        ("even, komi 7.5", "weak", None, 7.5),
+        ("even, komi 7.5", "strong", None, 7.5),
         ("weak Black, komi 0.5", "weak", None, 0.5),
         ("weak Black, 2 stones", "weak", 2, 0.5),
         ("strong Black, komi 0.5", "strong", None, 0.5),
     }
     for job in jobs:
-        if job.ticket["h"] == "even":
+        if job.ticket["h"] == "even, komi 7.5":
             assert codes(job)[0] == ("weak", "strong")[job.ticket["i"] % 2]
 
 
@@ -79,11 +78,12 @@ def test_small_board_has_few_fixed_handicaps() -> None:
     assert [*ladder(board_size=7).matchups["0"].terms][-1] == "weak Black, 4 stones"
     assert [*ladder(board_size=5).matchups["0"].terms] == [
         "strong Black, komi 0.5",
-        "even",
+        "even, komi 7.5",
         "weak Black, komi 0.5",
     ]
+    # engines may place fewer stones than they are asked for
     free = ladder(board_size=9, handicap_style="free").matchups["0"]
-    assert [*free.terms][-1] == "weak Black, 20 stones"
+    assert [*free.terms][-1] == "weak Black, 9 stones"
 
 
 def test_startup_check_has_handicap_stones() -> None:
@@ -196,61 +196,61 @@ def test_jigo_counts_half() -> None:
     assert playoff.tallies["0"].levels == {job.ticket["h"]: [0, 1, 0]}
 
 
-def test_results_of_levels_that_remain_count_after_an_edit() -> None:
-    playoff = ladder(handicap_ladder=KOMI)
-    games = len(play(playoff, 1.0))
-    for step, accepted in ((1, "undecided"), (4, "reached")):
-        edited = again(playoff, ladder(handicap_ladder=call("HandicapLadder", komi_step=step)))
-        assert edited.summary().warnings[0] == (
-            "the end of the match has been changed: it was reached, by the results so far it is "
-            f"{accepted}"
-        )
-        (data,) = edited.summary().data()["matchups"]
-        levels = data["handicap_ladder"]["levels"]
-        assert levels.keys() <= edited.matchups["0"].terms.keys()
-        assert 0 < sum(map(sum, levels.values())) <= (games if step == 1 else games - 1)
-
-
-def test_game_in_progress_of_a_level_that_is_gone_is_played_and_no_evidence() -> None:
-    playoff = ladder(handicap_ladder=KOMI)
-    jobs = [playoff.next_job() for _ in range(6)]
-    edited = again(playoff, ladder(handicap_ladder=KOMI, komi=6.75))
-    for job in jobs:
-        assert edited.resume(job.ticket)
-        made = edited.make_job(job.id, 0, job.ticket)
-        assert made.settings.komi == 6.75
-        edited.record_result(job.ticket, won(made, "weak"))
-    (matchup,) = edited.summary().data()["matchups"]
-    assert (matchup["games"], matchup["handicap_ladder"]["levels"]) == (6, {})
+NONE = {"handicap_ladder": None}
+EXCHANGED = {"matchups": [call("Matchup", "strong", "weak")]}
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "refused"),
+    ("before", "now"),
     [
-        ({}, {"precision": 0.3}, False),
-        ({"komi_step": 2}, {"komi_step": 2, "precision": 1}, False),
-        ({}, {"komi_step": 2}, True),
-        ({"komi_step": 2}, {"komi_step": 3}, True),
-        ({}, None, True),
-        (None, {}, True),
+        ({}, {"handicap_ladder": call("HandicapLadder", precision=0.3)}),
+        ({}, {"board_size": 13}),
+        (
+            {"handicap_ladder": KOMI},
+            {"handicap_ladder": call("HandicapLadder", komi_step=2, precision=1)},
+        ),
+        # all former levels are levels
+        ({"handicap_ladder": KOMI}, {"handicap_ladder": call("HandicapLadder", komi_step=1)}),
     ],
 )
-def test_ladder_of_played_games_keeps_its_levels(before: Any, now: Any, refused: bool) -> None:
-    (setting,) = (s for s in END_SETTINGS if s.name == "handicap_ladder")
-    old, new = (
-        None if arguments is None else HandicapLadder(**arguments).canonical()
-        for arguments in (before, now)
+def test_edit_of_a_ladder_keeps_all_results(before: Any, now: Any) -> None:
+    playoff = ladder(**before)
+    games = len(play(playoff, 1.0))
+    (matchup,) = again(playoff, ladder(**before | now)).summary().data()["matchups"]
+    assert sum(map(sum, matchup["handicap_ladder"]["levels"].values())) == games
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ({}, {"handicap_ladder": KOMI}),
+        ({}, {"komi": 6.5}),
+        ({}, NONE),
+        ({}, {"matchups": [call("Matchup", "weak", "strong", handicap_ladder=False)]}),
+        (NONE, {"handicap_ladder": True}),
+        (
+            {"handicap_ladder": KOMI},
+            {"handicap_ladder": call("HandicapLadder", komi_step=3)},
+        ),
+        ({"handicap_ladder": KOMI}, {"handicap_ladder": KOMI, "komi": 6.75}),
+        ({"handicap_ladder": KOMI}, {"handicap_ladder": KOMI, **EXCHANGED}),
+    ],
+)
+def test_ladder_of_games_at_other_levels_is_refused(before: Any, now: Any, is_killed: bool) -> None:
+    playoff, fresh = ladder(**before), ladder(**before | now)
+    tickets = (
+        [job.ticket for job in play(playoff, 0.0, most=60)] if before != NONE else [{"m": "0"}]
     )
-    assert setting.rule is not None
-    assert bool(setting.rule(old, new)) == refused
-
-
-def test_games_of_a_former_ladder_have_no_elo() -> None:
-    playoff = ladder()
-    play(playoff, 1.0, most=40)
-    edited = again(playoff, ladder(handicap_ladder=None, alternating=True))
-    assert " Elo " not in edited.summary().verdict
-    assert not edited.summary().matchups[0].even
+    if before == NONE:
+        playoff.record_result((job := playoff.next_job()).ticket, won(job, "weak"))
+    refusal = "matchup 0 were at other handicaps or another komi"
+    if is_killed:
+        with pytest.raises(StateRefused, match=refusal):
+            fresh.apply_edits(tickets)
+    else:
+        with pytest.raises(StateRefused, match=refusal):
+            again(playoff, fresh)
 
 
 def test_players_may_exchange_their_places() -> None:

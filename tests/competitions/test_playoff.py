@@ -343,6 +343,18 @@ def test_handicap_of_one_player_is_no_strength_after_colours_alternate_either() 
     assert "better" not in longer.summary().result
 
 
+def test_games_with_fixed_colours_are_no_strength_after_colours_alternate() -> None:
+    fixed = go(call("Matchup", "a", "b", number_of_games=20, handicap=4))
+    for _ in range(20):
+        job = fixed.next_job()
+        fixed.record_result(job.ticket, win_of_colour(job, 0))
+    longer = again(fixed, go(call("Matchup", "a", "b", alternating=True)))
+    for _ in range(10):
+        job = longer.next_job()
+        longer.record_result(job.ticket, drawn(job))
+    assert results_of(longer)["elo"] is None
+
+
 def test_half_a_pair_with_a_handicap_is_warned_of() -> None:
     for games, warned in ((7, True), (8, False)):
         playoff = go(call("Matchup", "a", "b", number_of_games=games, handicap=2, alternating=True))

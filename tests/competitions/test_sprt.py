@@ -174,6 +174,17 @@ def test_player_that_sends_moves_without_a_search_or_disputes_scores_is_a_doubt(
     assert doubts(playoff) == [doubt]
 
 
+def test_player_that_disputes_scores_against_itself_does_so_once_a_game() -> None:
+    players = {"a": call("Player", "a")}
+    matchups = [call("Matchup", "a", "a", number_of_games=4)]
+    playoff = make("playoff", players=players, board_size=9, komi=6.5, matchups=matchups)
+    disputing = EngineUsage(disputed=True)
+    while (job := playoff.next_job()) is not None:
+        result = msgspec.structs.replace(drawn(job), usage=(disputing, disputing))
+        playoff.record_result(job.ticket, result)
+    assert doubts(playoff) == ["a names another winner than the referee in 4 of 4 games"]
+
+
 def test_one_fault_in_a_few_games_is_no_reason_to_doubt_them() -> None:
     playoff = chess(sprt(0, 5), number_of_games=10)
     play(playoff, "wd")

@@ -52,10 +52,6 @@ def texts(table: list[Setting], before: dict[str, Any], now: dict[str, Any]) -> 
     return [f"{c} ({c.change})" for c in changes(table, before, now)]
 
 
-def no_fewer(before: Any, now: Any) -> str:
-    return "" if len(now) >= len(before) else "entries may not be removed"
-
-
 PARAMETER = CallOf(
     "Parameter",
     (
@@ -81,7 +77,7 @@ TABLE = [
     Setting("note", Maybe(String()), ".", None, change="report"),
     Setting("parameters", ListOf(PARAMETER), ".", (), change="refused"),
     Setting("matchups", Maybe(ListOf(MATCHUP)), ".", ()),
-    Setting("competitors", ListOf(Identifier()), ".", (), rule=no_fewer),
+    Setting("competitors", ListOf(Identifier()), ".", ()),
 ]
 SAME = {s.name: s.default for s in TABLE}
 ONE = {"code": "a", "split": 8, "format": None, "deep": {"x": 1}}
@@ -151,34 +147,6 @@ def test_inherited_argument_was_not_given() -> None:
     before, now = {"id": None, "games": None}, {"id": None, "games": None, "komi": 7.0}
     expected = texts(TABLE, {**SAME, "matchups": [before]}, {**SAME, "matchups": [now]})
     assert expected == ["matchups.0.komi not given → 7 (free)"]
-
-
-def test_rule_refuses_with_its_reason() -> None:
-    before = {**SAME, "competitors": ["a", "b"]}
-    (change,) = changes(TABLE, before, {**SAME, "competitors": ["a"]})
-    assert not change.allowed
-    assert str(change.error()) == (
-        "['a', 'b'] → ['a'] since the last run: entries may not be removed; "
-        "expected ['a', 'b'], or `reset` to start over"
-    )
-    now = {**SAME, "competitors": ["a", "b", "c"]}
-    assert texts(TABLE, before, now) == ["competitors.2 is new: 'c' (free)"]
-
-
-def test_rule_may_name_the_part_that_it_refuses() -> None:
-    def by_part(before: Any, now: Any) -> tuple[SettingPath, str]:
-        return (1,), "matchup b was between others"
-
-    table = [Setting("matchups", ListOf(MATCHUP), ".", (), rule=by_part)]
-    one = [{"id": "a", "games": 1}, {"id": "b", "games": 1}]
-    (change,) = changes(table, {"matchups": one}, {"matchups": [one[0], {**one[1], "games": 2}]})
-    assert change.path == ("matchups", 1)
-    assert (change.before, change.now) == (one[1], {"id": "b", "games": 2})
-    error = change.error()
-    assert error.path == ("matchups", 1)
-    assert str(error) == (
-        "matchup b was between others; expected the former value, or `reset` to start over"
-    )
 
 
 def test_files_of_the_folder_are_stored_relative_to_it() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
 from ringmaster.commands.options import VERBS
@@ -88,18 +86,13 @@ def test_markup_characters_of_types_are_escaped() -> None:
     assert r"-!$%&\*+.:;<=>?^\_~" in reference().common_rst()
 
 
-def at_most_doubled(before: Any, now: Any) -> str:
-    return ""
-
-
 def test_settings_are_grouped_by_the_effect_of_a_change() -> None:
-    doubled = Setting("x", Integer(), ".", 1, rule=at_most_doubled, limits="It may be doubled.")
     call = CallOf(
         "Part",
         (
             Setting("code", String(), "."),
             Setting("format", String(), ".", change="report"),
-            msgspec.structs.replace(doubled, name="size"),
+            Setting("size", Integer(), ".", change="played"),
         ),
         as_dict,
     )
@@ -114,19 +107,8 @@ def test_settings_are_grouped_by_the_effect_of_a_change() -> None:
         "   * - Setting\n     - A change between runs\n"
         "   * - ``games``\n     - Applies from the next game on.\n"
         "   * - ``parts[…].format``\n     - Applies at once.\n"
+        "   * - ``parts[…].size``\n     - Applies from the next game on, if it gives the values "
+        "that were played; refused otherwise.\n"
         "   * - ``seed``, ``parts``\n"
         "     - Refused: the results so far would lose their meaning.\n"
-        "   * - ``parts[…].size``\n     - It may be doubled.\n"
     )
-
-
-def test_every_rule_of_a_competition_type_documents_its_limits() -> None:
-    for name in type_names():
-        competition = competition_class(name)
-        assert competition is not None
-        settings = [
-            *competition.table,
-            *(s for c in calls_in(competition.table).values() for s in c.settings),
-        ]
-        for setting in settings:
-            assert bool(setting.rule) == bool(setting.limits), f"{name}: {setting.name}"

@@ -95,8 +95,8 @@ def test_few_games_end_no_ladder() -> None:
 
 
 def test_jigo_counts_half_a_win() -> None:
-    halves = LADDER.counts({"even": [0, 20, 0]}, CODES)
-    both = LADDER.counts({"even": [10, 0, 10]}, CODES)
+    halves = LADDER.counts({"even, komi 0": [0, 20, 0]}, CODES)
+    both = LADDER.counts({"even, komi 0": [10, 0, 10]}, CODES)
     assert LADDER.estimate(halves) == pytest.approx(LADDER.estimate(both))
 
 
@@ -113,7 +113,7 @@ def test_levels_are_even_games_then_komi_then_stones() -> None:
         "strong Black, 3 stones": ("strong", 3, 0.5),
         "strong Black, 2 stones": ("strong", 2, 0.5),
         "strong Black, komi 0.5": ("strong", None, 0.5),
-        "even": ("", None, 7.5),
+        "even, komi 7.5": ("", None, 7.5),
         "weak Black, komi 0.5": ("weak", None, 0.5),
         "weak Black, 2 stones": ("weak", 2, 0.5),
         "weak Black, 3 stones": ("weak", 3, 0.5),

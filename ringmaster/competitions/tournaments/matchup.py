@@ -69,9 +69,8 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
 
     @property
     def even(self) -> bool:
-        """Return whether the score measures strength: both colours in turn, a handicap in pairs."""
-        paired = self.alternating and (not self.settings.handicap or self.tally.all_paired)
-        return paired and not self.tally.levels
+        """Return whether the score measures strength: all games with both colours in turn."""
+        return self.alternating and self.tally.all_paired
 
     @property
     def results(self) -> Tally:
@@ -93,6 +92,7 @@ class Matchup(msgspec.Struct, kw_only=True, eq=False):
             self._terms,
             self.remark,
             "" if ladder is None else ladder["text"],
+            self.accepted,
         )
 
     @property

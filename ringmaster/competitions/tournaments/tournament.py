@@ -24,6 +24,7 @@ from ringmaster.competitions.competition import (
     Setup,
     Summary,
     game_job,
+    referees,
 )
 from ringmaster.competitions.matchup_sprt import sequential_warnings
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
@@ -122,7 +123,6 @@ class Tournament(Competition):
         return self._books.setdefault((openings, *rules), book)
 
     def _add(self, matchup: Matchup) -> None:
-        check_resources(self.values, matchup.settings.engines(matchup.players))
         matchup.closed = any(base_code(code) in self._withdrawn for code in matchup.codes)
         if matchup.test is not None:
             # the test may end with the next result
@@ -143,6 +143,8 @@ class Tournament(Competition):
         return []
 
     def setup(self) -> Setup:
+        for matchup in self.matchups.values():
+            check_resources(self.values, matchup.settings.engines(matchup.players))
         return Setup(self._check_jobs())
 
     def _warnings(self) -> list[str]:
@@ -195,6 +197,7 @@ class Tournament(Competition):
         for made in self._made.values():
             for _, player in made:
                 yield Contestant(player, tuple(ids[id(player)]) if len(made) > 1 else ())
+        yield from referees([m.settings for m in self.matchups.values()], self._made)
 
     def _openings_used(self) -> dict[str, dict[str, Any]]:
         if len(self._books) == 1:
@@ -281,8 +284,7 @@ class Tournament(Competition):
             game_id,
             attempt,
             (by_code[first], by_code[second]),
-            # a level may be gone after an edit of the komi
-            matchup.terms.get(ticket.get("h"), matchup.settings),
+            matchup.terms[ticket.get("h")],
             ticket,
             matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
             round=unit_of(ticket) + 1,
@@ -328,7 +330,21 @@ class Tournament(Competition):
         self._turns = None
         # those of results that a killed run had stored after its last state
         self._holds = Holds()
+        for matchup in self.matchups.values():
+            self._check_levels(matchup, outstanding)
         return []
+
+    def _check_levels(self, matchup: Matchup, outstanding: Sequence[Ticket] = ()) -> None:
+        """Raise StateRefused if games were, or are to be, at other levels than a matchup has."""
+        tickets = [ticket for ticket in outstanding if ticket["m"] == matchup.id]
+        levels = {*matchup.tally.levels, *(ticket.get("h") for ticket in tickets)}
+        without = matchup.tally.completed - sum(map(sum, matchup.tally.levels.values()))
+        if not levels <= matchup.terms.keys() or (without and None not in matchup.terms):
+            raise StateRefused(
+                f"games of matchup {matchup.id} were at other handicaps or another komi than "
+                "its ladder has now; put it back, give the matchup another id, or use reset",
+                matchup.place or self.rosters[:1],
+            )
 
     # results and state
 
@@ -408,6 +424,7 @@ class Tournament(Competition):
                 )
             matchup.tally = tally
             matchup.open.clear()
+            self._check_levels(matchup)
 
     def _restore_rosters(self, state: Mapping[str, Any]) -> bool:
         """Give competitors of earlier runs their places.  Return whether a place changes."""

@@ -90,12 +90,6 @@ PARAMETER = CallOf(
 )
 
 
-def _only_more(before: Any, now: Any) -> str:
-    if isinstance(before, int) and isinstance(now, int) and now < before:
-        return "candidates may have played more games; batch_size can only be raised"
-    return ""
-
-
 class State(GameTuneState, kw_only=True):
     """The state of the tuner; its lists are of the present generation's candidates.
 
@@ -131,9 +125,7 @@ class CeTuner(GomillTune):
         Setting(
             "batch_size",
             Integer(minimum=1, maximum=10**9),
-            "Games of each candidate; may be raised between runs.",
-            rule=_only_more,
-            limits="It may be raised, not lowered.",
+            "Games of each candidate; not fewer than one has played in a generation.",
         ),
         Setting(
             "elite_proportion",
@@ -301,6 +293,13 @@ class CeTuner(GomillTune):
                 f"generations have {restored.samples} candidates, not {present.samples}; "
                 "put samples_per_generation back, or use reset",
                 ("samples_per_generation",),
+            )
+        most = max(restored.issued, default=0)
+        if most > self.values["batch_size"]:
+            raise StateRefused(
+                f"a candidate of this generation has {counted(most, 'game')}; "
+                "lower batch_size at the beginning of a generation, or use reset",
+                ("batch_size",),
             )
         self._state = restored
         self._draw()

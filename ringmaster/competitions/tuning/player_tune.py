@@ -4,7 +4,7 @@ and `GameTune` for spsa, clop_tuner and optuna_tuner, which learn from games."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -28,6 +28,7 @@ from ringmaster.competitions.competition import (
     Trajectory,
     TunedOptions,
     game_job,
+    referees,
 )
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
@@ -58,7 +59,10 @@ _SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
 OPPONENT = "="
 
 #: Game settings that results under other values cannot be compared with.
-_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "rules", "variant")
+_CONDITIONS = (
+    *("board_size", "komi", "handicap", "handicap_style", "rules", "variant"),
+    "internal_scorer_handicap_compensation",
+)
 
 #: Settings of a tune's games; the optimum depends on some of them.
 TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
@@ -290,7 +294,7 @@ class Tune(Competition):
             progress=self._progress(),
             games=self._games + self.closing.completed,
             void_kinds=void_of(tallies, self._contestant_of),
-            contestants=tuple(map(self._contestant, self._reported_players())),
+            contestants=tuple(self._contestants()),
             contestant_of=self._contestant_of,
             doubts=doubts_of(tallies, self._contestant_of),
             openings=self._openings_used(),
@@ -310,10 +314,13 @@ class Tune(Competition):
     def _own_tallies(self) -> Iterable[Tally]:
         return ()
 
-    def _contestant(self, player: Player) -> Contestant:
+    def _contestants(self) -> Iterator[Contestant]:
         controls = self.values.get("time_controls") or {}
-        has_several = str(player.time_control) in controls
-        return Contestant(player, clock=" or ".join(controls) if has_several else "")
+        players = self._reported_players()
+        for player in players:
+            has_several = str(player.time_control) in controls
+            yield Contestant(player, clock=" or ".join(controls) if has_several else "")
+        yield from referees([self.settings], [player.code for player in players])
 
     def _contestant_of(self, code: str) -> str:
         player: str = self.values["player"]

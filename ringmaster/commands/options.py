@@ -315,7 +315,7 @@ OPTIONS: tuple[Option, ...] = (
         Option("--tc TC", "clock, such as 8+0.08 or 40/60 (default: 10+0.1, shogi: 0+1byo)"),
         Option("--nodes N", "limit of nodes for each move", values.POSITIVE),
         Option("--depth N", "limit of depth for each move", values.POSITIVE),
-        Option("--visits N", "limit of visits for each move, of KataGo", values.POSITIVE),
+        Option("--visits N", "limit of visits for each move, over GTP", values.POSITIVE),
         Option("--book FILE", "openings (default: an .epd or .sfen file of this folder)"),
         Option(
             "--games N",

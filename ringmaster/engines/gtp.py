@@ -162,6 +162,8 @@ class GtpEngine(Engine):
     #: After `check`: whether it was told the rules, and its own word on them, "" without one.
     told_rules: bool = False
     rules: str = ""
+    #: The rules that it had before it was told others, "" if it was told none.
+    _own_rules: str = ""
     #: Whether it has known_command, as far as is known.
     _has_known_command: bool = True
 
@@ -240,6 +242,7 @@ class GtpEngine(Engine):
 
     def _shake_hands(self) -> None:
         self._known: dict[str, bool | None] = {}
+        self._own_rules = ""
         self._has_known_command = True
         self._has_list: bool = False
         first = self._make(("protocol_version",))
@@ -287,16 +290,21 @@ class GtpEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[Problem]:
         problems: list[Problem] = []
-        needed = ["boardsize", "clear_board", "komi", "play", "genmove"]
-        if settings.handicap is not None and settings.handicap_style == "fixed":
-            needed.append("fixed_handicap")
+        needed = ["boardsize", "clear_board", "komi", "play"]
+        is_free = settings.handicap is not None and settings.handicap_style == "free"
         if settings.referee is not None and settings.referee.code == self.player.code:
             needed += ["final_score", *(["set_free_handicap"] if settings.handicap else [])]
+            is_free = False
+        else:
+            needed += [
+                "genmove",
+                *(["fixed_handicap"] if settings.handicap and not is_free else []),
+            ]
         # An unknown command is tried.
         missing = [name for name in needed if self._is_known(name) is False]
         if missing:
             problems.append(Problem("it has no command " + ", ".join(missing)))
-        if settings.handicap is not None and settings.handicap_style == "free":
+        if is_free:
             # The colour decides which one it needs; one will do here.
             either = "place_free_handicap", "set_free_handicap"
             if not any(map(self.knows, either)):
@@ -325,11 +333,15 @@ class GtpEngine(Engine):
             self.require(*words)
         rules = settings.rules
         self.told_rules = bool(rules.name) and self.knows(_SET_RULES)
+        if self.told_rules and not self._own_rules:
+            self._own_rules = self.optional(_GET_RULES) or ""
+        # a process that goes on to games without rules gets its own back
+        words_of_rules = rules.command if self.told_rules else self._own_rules
         for words in (
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
             ("komi", number(settings.komi)),
-            *([(_SET_RULES, rules.command)] if self.told_rules else []),
+            *([(_SET_RULES, words_of_rules)] if words_of_rules else []),
         ):
             self._delayed += (self._make(words, label=" ".join(words)),)
         self.send_delayed()

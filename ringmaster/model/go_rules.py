@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from ringmaster.errors import cut
+
 KoRule = Literal["simple", "positional", "situational"]
 Scoring = Literal["area", "territory"]
 Tax = Literal["none", "seki", "all"]
@@ -63,7 +65,7 @@ class Rules(msgspec.Struct, frozen=True):
         """Return the parts that an engine's `kata-get-rules` gives otherwise, "" for none."""
         given = read_rules(answer)
         return ", ".join(
-            f"{name} {json.dumps(given[name])}, not {json.dumps(wanted)}"
+            f"{name} {cut(json.dumps(given[name]), 40)}, not {json.dumps(wanted)}"
             for name, wanted in self.as_json().items()
             if given.get(name, wanted) != wanted
         )
@@ -86,7 +88,7 @@ def read_rules(answer: str) -> dict[str, Any]:
     """Return the parts in an answer to `kata-get-rules`, {} for one that cannot be read."""
     try:
         parts = json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return parts if isinstance(parts, dict) else {}
 

@@ -55,6 +55,8 @@ def launch_key(player: Player) -> Hashable:
         tuple(words[:-1] or words for words in player.startup_gtp_commands),
         player.time_control,
         player.move_time,
+        # Leela Zero is told not to ponder
+        player.analysis,
         player.visits is None,
         player.playouts is None,
     )

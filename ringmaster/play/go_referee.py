@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -70,8 +71,8 @@ class GoReferee(Referee):
         assert isinstance(white, GtpEngine)
         text = black.require("place_free_handicap", str(settings.handicap))
         stones = tuple(self._vertices(text, black))
-        # An engine may place fewer stones than requested, but at least two.
-        if not 2 <= len(stones) <= (settings.handicap or 0) or len(set(stones)) < len(stones):
+        # GTP allows fewer, but then the game has another handicap than its report
+        if len({*stones}) != settings.handicap or len(stones) != settings.handicap:
             raise EngineProtocolError(
                 f"asked for {settings.handicap} handicap stones, it placed {text!r}",
                 black.player.code,
@@ -141,9 +142,10 @@ class GoReferee(Referee):
                 break
             except EngineError as error:
                 engine.end(RESTART_PATIENCE)
+                detail = f"the referee {referee.code}: {error}"
                 if is_last:
-                    detail = f"the referee {referee.code}: {error}"
                     return Settlement("void", None, "referee", "Void", detail, notes=tuple(notes))
+                notes.append(f"{detail}; it was started again")
         notes += [f"dead stones: {' '.join(dead.split())[:2000]}"] if dead and dead.strip() else []
         settlement = _agree([score])
         notes.append(f"referee {referee.code} final_score: {settlement.score}")
@@ -166,7 +168,10 @@ class GoReferee(Referee):
         score = FinalScore.read(text)
         if score is None:
             raise EngineProtocolError(f"its final_score {text[:80]!r} is no score")
-        return score, engine.optional("final_status_list", "dead")
+        dead = None
+        with suppress(EngineError):  # the score stands without them
+            dead = engine.optional("final_status_list", "dead")
+        return score, dead
 
     def score_of_win(self, winner: int, reason: str) -> str:
         return f"{_LETTERS[winner]}+{_SUFFIX_OF_REASON.get(reason, 'F')}"

@@ -56,6 +56,20 @@ def test_engines_hear_nothing_of_rules_that_the_control_file_leaves_out() -> Non
     assert channel.written_lines == ["boardsize 9", "clear_board", "komi 6.5"]
 
 
+def test_kept_engine_gets_its_own_rules_back_for_games_without_rules() -> None:
+    own = json.dumps(NAMED["tromp-taylor"].as_json())
+    engine, channel = talker(kata__set__rules="", kata__get__rules=own)
+    for rules in (None, NAMED["japanese"], NAMED["korean"], None):
+        engine.start_game(go(rules), Opening(), 0)
+    about_rules = [line for line in channel.written_lines if "-rules" in line]
+    assert about_rules == [
+        "kata-get-rules",
+        "kata-set-rules japanese",
+        "kata-set-rules korean",
+        f"kata-set-rules {own}",
+    ]
+
+
 def test_rules_that_an_engine_refuses_are_a_problem_with_its_own_words() -> None:
     engine, _ = talker(kata__set__rules="? not supported by this net")
     (problem,) = engine.check(go(NAMED["stone-scoring"]))
@@ -80,3 +94,11 @@ def test_a_referee_needs_a_command_for_the_score() -> None:
     engine, _ = talker()
     (problem,) = engine.check(go(referee=Player("x", ("x",)), scorer="referee"))
     assert str(problem) == "it has no command final_score"
+
+
+@pytest.mark.parametrize("style", ["fixed", "free"])
+def test_a_referee_needs_no_command_of_a_player(style: Any) -> None:
+    lacking = "genmove", "fixed_handicap", "place_free_handicap"
+    engine, _ = talker(None, *lacking, final_score="0", set_free_handicap="")
+    settings = go(referee=engine.player, scorer="referee", handicap=3, handicap_style=style)
+    assert engine.check(settings) == []

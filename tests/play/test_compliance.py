@@ -392,6 +392,14 @@ def test_short_game_is_not_played_without_limits_or_after_a_failure(tried: Try) 
     assert (finding.status, finding.detail) == ("skip", "it fails another test")
 
 
+def test_analysis_without_a_winrate_is_warned_of(tried: Try) -> None:
+    for flags, status in (((), "pass"), (("--analysis-line", "info move D4 pv D4"), "warn")):
+        command = (sys.executable, "-I", "-S", str(ENGINES / "katago.py"), *flags)
+        finding = game_finding(tried, Player("x", command, analysis="kata"))
+        assert finding.status == status
+    assert finding.detail == "kata-genmove_analyze gives no winrate"
+
+
 def test_second_process_that_does_not_start_is_no_fault_of_the_player(tmp_path: Path) -> None:
     def status(absent: str) -> str:
         check, missing = engine_check(uci("x")), str(tmp_path / "none")

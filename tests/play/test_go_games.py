@@ -354,6 +354,14 @@ def test_black_chooses_free_handicap_and_white_learns_it() -> None:
     assert ("set_free_handicap", "D4", "E5") in white.commands
 
 
+@pytest.mark.parametrize("stones", ["D4 E5", "D4 E5 E5", "D4 E5 F6 G7"])
+def test_another_number_of_free_handicap_stones_makes_the_game_void(stones: str) -> None:
+    placed = {"place_free_handicap": stones}, {"set_free_handicap": ""}
+    result, _, _ = go([], [], placed, handicap=3, handicap_style="free")
+    assert (result.outcome, result.reason, result.faulty) == ("void", "protocol", 0)
+    assert f"asked for 3 handicap stones, it placed '{stones}'" in result.detail
+
+
 def test_handicap_on_other_points_makes_the_game_void() -> None:
     result, _, _ = go(
         ["pass"], ["pass"], ({"fixed_handicap": "C3 G7"}, {"fixed_handicap": "A1 A2"}), handicap=2

@@ -91,6 +91,8 @@ def test_players_with_and_without_a_limit_do_not_share_a_process() -> None:
     assert launch_key(limited) == launch_key(replace(limited, code="b", visits=8))
     assert launch_key(limited) != launch_key(replace(limited, visits=None))
     assert launch_key(limited) != launch_key(replace(limited, playouts=8))
+    # Leela Zero is told not to ponder for its analysis
+    assert launch_key(limited) != launch_key(replace(limited, analysis="lz"))
 
 
 @pytest.mark.parametrize(("slot", "shown"), [(0, ""), (1, "1")])

@@ -75,8 +75,21 @@ def test_players_that_name_another_winner_dispute_the_game() -> None:
 
 def test_a_referee_that_fails_once_is_started_again() -> None:
     third = Referee(EngineCrashed("it exited", "gnugo"), final_score="0")
-    assert scored(third).outcome == "draw"
+    result = scored(third)
+    assert result.outcome == "draw"
     assert (third.launches, third.ends) == (2, 1)
+    assert "the referee gnugo: it exited; it was started again" in root_comment(result)
+
+
+def test_a_score_stands_without_dead_stones() -> None:
+    class Mute(Referee):
+        def optional(self, *words: str) -> str | None:
+            raise EngineTimeout("no answer in 60 s", "gnugo")
+
+    third = Mute(final_score="B+2")
+    result = scored(third)
+    assert (result.score, third.launches) == ("B+2", 1)
+    assert "dead stones" not in root_comment(result)
 
 
 def test_a_referee_that_fails_again_makes_the_game_void_by_nobodys_fault() -> None:

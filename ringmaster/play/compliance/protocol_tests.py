@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ringmaster.engines.engine import QUIT_PATIENCE, Limits, Thought, start_timeout
 from ringmaster.engines.gtp import GtpEngine
+from ringmaster.engines.gtp_analysis import COMMANDS
 from ringmaster.engines.uci_messages import OPTION_TYPES, Go, OptionDeclaration, Ready
 from ringmaster.errors import EngineError, EngineTimeout, IllegalMove, OptionRefused, counted
 from ringmaster.games.clean_text import one_line
@@ -140,6 +141,8 @@ class _ShortGame(GameRunner):
     """A game that ends after some seconds, too; its traffic is part of a check's dialogue."""
 
     check: EngineCheck
+    #: Whether an engine gave more than its moves.
+    has_info = False
 
     def _launch(self, transcript: GameTranscript | None) -> None:
         super()._launch(self.check.dialogue)
@@ -148,7 +151,9 @@ class _ShortGame(GameRunner):
     def _request_move(self, mover: int, limits: Limits) -> Thought | Settlement:
         if self._game is not None and len(self._game.moves) >= 2 and time.monotonic() > self._end:
             return self._referee.at_move_limit(self._game)
-        return super()._request_move(mover, limits)
+        answer = super()._request_move(mover, limits)
+        self.has_info = self.has_info or (isinstance(answer, Thought) and bool(answer.info_lines))
+        return answer
 
     def _end_game(self, settlement: Settlement) -> None:
         self.exchange = self.check.evidence()
@@ -180,7 +185,8 @@ def try_game(check: EngineCheck) -> None:
     detail = result.detail.replace(second_self.code, player.code).replace("\n", "; ")
     fault = f"after {words}: {detail}"
     if result.outcome != "void" and not result.forfeit:
-        check.note("pass", words)
+        lacks_info = player.analysis is not None and not game.has_info
+        check.judge(f"{COMMANDS[player.analysis][0]} gives no winrate" * lacks_info, words)
     elif (result.reason, result.faulty) in (("start", 1), (STANDSTILL, None)):
         # there may be no room for a second process
         check.note("skip", fault)

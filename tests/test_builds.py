@@ -80,7 +80,7 @@ def test_rebuilt_referee_is_refused(tmp_path: Path) -> None:
     assert [row["code"] for row in shown(control)["conditions"]["players"]] == ["a", "judge"]
     judge.write_text(program.format(2))
     refused = ringmaster(control, "-q")
-    assert "judge.py was changed after game 2" in refused.stderr
+    assert "judge.py was rebuilt after game 2" in refused.stderr
     assert ringmaster(control, "-q", "--accept-build", "judge").returncode == 0
 
 

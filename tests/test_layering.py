@@ -60,7 +60,7 @@ NARROWED = {
 BUDGET = {
     "": 2888,
     "commands": 2575,
-    "competitions": 18084,
+    "competitions": 18086,
     "control": 4076,
     "datasets": 2174,
     "demo": 1518,

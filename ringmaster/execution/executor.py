@@ -155,7 +155,7 @@ class Executor(ABC):
 
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""
-        return self.in_progress() if self.is_held else [*self._jobs.values()]
+        return Executor.in_progress(self) if self.is_held else [*self._jobs.values()]
 
     def in_progress(self) -> Sequence[Job]:
         """Return the jobs that workers have, oldest first."""

@@ -331,13 +331,15 @@ class Tournament(Competition):
         # those of results that a killed run had stored after its last state
         self._holds = Holds()
         for matchup in self.matchups.values():
-            self._check_levels(matchup, outstanding)
+            self._check_levels(matchup)
+        for ticket in outstanding:
+            if ticket["m"] in self.matchups:
+                self._check_levels(self.matchups[ticket["m"]], ticket.get("h"))
         return []
 
-    def _check_levels(self, matchup: Matchup, outstanding: Sequence[Ticket] = ()) -> None:
-        """Raise StateRefused if games were, or are to be, at other levels than a matchup has."""
-        tickets = [ticket for ticket in outstanding if ticket["m"] == matchup.id]
-        levels = {*matchup.tally.levels, *(ticket.get("h") for ticket in tickets)}
+    def _check_levels(self, matchup: Matchup, *outstanding: str | None) -> None:
+        """Raise StateRefused if games were at other levels than a matchup has, or will be."""
+        levels = {*matchup.tally.levels, *outstanding}
         without = matchup.tally.completed - sum(map(sum, matchup.tally.levels.values()))
         if not levels <= matchup.terms.keys() or (without and None not in matchup.terms):
             raise StateRefused(

@@ -62,7 +62,8 @@ class FirstTests:
         is_due, tuned = key in self._due, self._tuned
         changes = tuned.changes if tuned and tuned.check == job.id and is_due else ()
         # GTP has no command that ends a search
-        limits = is_first and is_due and job.player.protocol != "gtp"
+        is_tested = job.player.protocol != "gtp" or job.player.analysis is not None
+        limits = is_first and is_due and is_tested
         return replace(job, keep=True, limits=limits, changes=changes)
 
     def take(self, result: CheckResult) -> None:
@@ -92,7 +93,8 @@ class FirstTests:
             definition = definition.get(name) if isinstance(definition, dict) else None
         if isinstance(definition, dict):
             definition = [definition.get(name) for name in _PROGRAM]
-        limits = (player.nodes, player.depth, player.move_time, str(player.time_control))
+        limits = [player.nodes, player.depth, player.move_time, str(player.time_control)]
+        limits += [player.analysis] if player.analysis else []
         rules = settings.get("rules")
         tuned = [settings.get(name) for name in ("parameters", "options")]
         conditions = self._loaded.conditions

@@ -413,14 +413,12 @@ class Ringmaster:
 
     def _next_job(self, transaction: Transaction) -> Task | None:
         """Issue and return the next job, None if this run starts no more."""
-        if self._is_ending():
+        if self._is_ending() or self._control.paused:
             return None
         limit = self._options.max_games
         if limit is not None and self._started >= limit:
             jobs = counted(limit, self._competition.unit.removesuffix("s"))
             self._control.stopping = f"stopped after {jobs}, the limit of --max-games"
-            return None
-        if self._control.paused:
             return None
         try:
             job = self._make_next(transaction)
@@ -601,7 +599,8 @@ class Ringmaster:
         conditions = self._loaded.conditions
         try:
             if result.reason == REBUILT:
-                raise EngineRebuilt(result.detail.partition(": ")[2])
+                code, _, what = result.detail.partition(": ")
+                raise EngineRebuilt(what, code)
             result, builds = conditions.identify(job, result, time.time())
         except EngineRebuilt as error:
             self._drop_rebuilt(job, result, error)
@@ -631,8 +630,7 @@ class Ringmaster:
 
     def _drop_rebuilt(self, job: Task, result: Result, error: EngineRebuilt) -> None:
         """Play a job of a rebuilt engine on another host, or in a later run: it stays issued."""
-        faulty = result.faulty if isinstance(result, GameResult) else None
-        player = self._loaded.conditions.contestant(error.code or job.who[faulty or 0])
+        player = self._loaded.conditions.contestant(error.code)
         reason = f"player {player!r}: {error}"
         if self._executor.refuse(result.host, reason):
             self._executor.submit(job)

@@ -119,6 +119,12 @@ def test_results_can_be_read_though_there_are_too_few_tokens_for_more_games(tmp_
     assert "a v b needs 3 of 'gpu0'" in problem(tmp_path, loaded.control_file.origin.text)
 
 
+def test_players_that_were_withdrawn_need_no_tokens(tmp_path: Path) -> None:
+    matchups = 'matchups = [Matchup("a", "c"), Matchup("b", "c")]\nwithdrawn = ["b"]\n'
+    setup = load(tmp_path, PLAYOFF + matchups + "resources = {'gpu0': 1}").setup()
+    assert [job.player.code for job in setup.checks] == ["a", "c"]
+
+
 def test_machine_has_the_tokens_of_the_competition_and_of_a_host(tmp_path: Path) -> None:
     text = 'matchups = [Matchup("c", "c")]\nresources = {"gpu0": 4, "licence": 2}\n'
     text += 'cluster = Cluster.local(2, resources={"gpu0": 1, "gpu1": 3})'

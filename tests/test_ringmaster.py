@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -392,6 +393,21 @@ def test_games_that_wait_at_the_limit_of_games_wait_for_a_later_run_after_a_stop
     assert status == 0
     assert executor.held_at == [False] * 3 + [True] * 3
     assert f"stopped by {'command' if key == 'stop' else key}: waiting" in log(control)
+
+
+def test_pause_before_the_limit_of_games_does_not_end_the_run(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(self: Any, *arguments: Any) -> list[ExecutorEvent]:
+        # no result before the key
+        return [] if len(self.running_at) == 1 else InlineExecutor.wait(self, *arguments)
+
+    monkeypatch.setattr(AtOnce, "wait", wait)
+    status, executor = run_pressing(control, {1: "p", 9: "p"}, 2, 2)
+    assert status == 0
+    assert executor.running_at[:9] == [2, 2, 1, 0, 0, 0, 0, 0, 0]
+    assert log(control).count("continued") == 1
+    assert len(history(control)) == 2
 
 
 def test_pause_before_the_last_result_ends_with_the_competition(control: Path) -> None:

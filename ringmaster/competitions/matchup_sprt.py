@@ -21,7 +21,6 @@ from ringmaster.stats.stopping import UNKNOWN, Precision, Race
 
 End = Sprt | Precision | HandicapLadder
 
-
 _RATE = Float(above=0, maximum=0.45)
 _ELO = Float(minimum=-FARTHEST, maximum=FARTHEST)
 

@@ -290,21 +290,16 @@ class GtpEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[Problem]:
         problems: list[Problem] = []
-        needed = ["boardsize", "clear_board", "komi", "play"]
-        is_free = settings.handicap is not None and settings.handicap_style == "free"
+        needed = ["boardsize", "clear_board", "komi", "play", "genmove"]
+        if settings.handicap is not None and settings.handicap_style == "fixed":
+            needed.append("fixed_handicap")
         if settings.referee is not None and settings.referee.code == self.player.code:
             needed += ["final_score", *(["set_free_handicap"] if settings.handicap else [])]
-            is_free = False
-        else:
-            needed += [
-                "genmove",
-                *(["fixed_handicap"] if settings.handicap and not is_free else []),
-            ]
         # An unknown command is tried.
         missing = [name for name in needed if self._is_known(name) is False]
         if missing:
             problems.append(Problem("it has no command " + ", ".join(missing)))
-        if is_free:
+        if settings.handicap is not None and settings.handicap_style == "free":
             # The colour decides which one it needs; one will do here.
             either = "place_free_handicap", "set_free_handicap"
             if not any(map(self.knows, either)):
@@ -329,19 +324,20 @@ class GtpEngine(Engine):
         self._timeout = start_timeout(settings, self.player)
         # a tune may have a startup command for the same limit
         self._limit_search()
-        for words in self.player.startup_gtp_commands:
-            self.require(*words)
         rules = settings.rules
         self.told_rules = bool(rules.name) and self.knows(_SET_RULES)
         if self.told_rules and not self._own_rules:
             self._own_rules = self.optional(_GET_RULES) or ""
-        # a process that goes on to games without rules gets its own back
-        words_of_rules = rules.command if self.told_rules else self._own_rules
+        elif self._own_rules and not rules.name:
+            # a process that goes on to games without rules
+            self.require(_SET_RULES, self._own_rules)
+        for words in self.player.startup_gtp_commands:
+            self.require(*words)
         for words in (
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
             ("komi", number(settings.komi)),
-            *([(_SET_RULES, words_of_rules)] if words_of_rules else []),
+            *([(_SET_RULES, rules.command)] if self.told_rules else []),
         ):
             self._delayed += (self._make(words, label=" ".join(words)),)
         self.send_delayed()

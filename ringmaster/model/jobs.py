@@ -243,7 +243,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     tested_as the player whose thorough check covers the same engine, or "": only the game
               is played
     keep      whether a UCI or USI process may serve the worker's games, too
-    limits    whether to test that the engine obeys the player's limits
+    limits    whether to test that the engine obeys the player's limits; over GTP, its analysis
     changes   tuned options whose effect is tested
     speed     seconds for which to measure the engine's nodes a second, 0 for not at all
     """

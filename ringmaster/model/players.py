@@ -132,9 +132,8 @@ class Player(msgspec.Struct, frozen=True):
     def ponders(self) -> bool:
         """Return whether it thinks on the opponent's time, perhaps by its command line."""
         text = " ".join(map(" ".join, (self.command, *self.startup_gtp_commands)))
-        # Leela Zero is told not to, for its analysis or its limit
-        is_told = self.analysis == "lz" or self.playouts is not None
-        return self.ponder or (not is_told and _PONDERING.search(text) is not None)
+        # Leela Zero is told not to, for its analysis
+        return self.ponder or (self.analysis != "lz" and _PONDERING.search(text) is not None)
 
     def at_time_control(self, text: str) -> Player:
         """Return the player with another time control; "" for its own."""

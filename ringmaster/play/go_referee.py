@@ -10,7 +10,7 @@ from typing import Final
 
 from ringmaster.engines.engine import RESTART_PATIENCE, Engine, start_timeout
 from ringmaster.engines.gtp import GtpEngine
-from ringmaster.errors import EngineError, EngineProtocolError
+from ringmaster.errors import EngineError, EngineProtocolError, EngineRebuilt
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.go import GoGame, fixed_handicap, new_go_game, parse_vertex
 from ringmaster.model.jobs import Opening
@@ -140,6 +140,8 @@ class GoReferee(Referee):
             try:
                 score, dead = self._replay(engine, game)
                 break
+            except EngineRebuilt:
+                raise
             except EngineError as error:
                 engine.end(RESTART_PATIENCE)
                 detail = f"the referee {referee.code}: {error}"

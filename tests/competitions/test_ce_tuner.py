@@ -178,6 +178,10 @@ def test_batch_size_is_not_below_the_games_of_a_candidate() -> None:
     assert len(again(tune, tuner(batch_size=2)).state()["games"]) == 4
     with pytest.raises(StoreError, match="a candidate of this generation has 2 games; lower"):
         again(tune, tuner(batch_size=1))
+    # no game would end the generation
+    play(tune, 3)
+    with pytest.raises(StoreError, match="a candidate of this generation has 2 games; lower"):
+        again(tune, tuner(batch_size=2))
 
 
 @pytest.mark.parametrize(

@@ -425,3 +425,11 @@ def test_a_handicap_needs_pairs_in_each_round() -> None:
     with pytest.raises(Refused, match=message):
         chess(games_per_pairing=3, **rules)
     assert chess(games_per_pairing=4, **rules).next_job().settings.handicap == 2
+
+
+def test_referee_is_a_player_of_the_conditions_before_the_first_round() -> None:
+    referee = {"judge": call("Player", "judge")}
+    settings = {"board_size": 9, "komi": 6.5, "scorer": "referee", "referee": "judge"}
+    players = {code: call("Player", code) for code in "abc"} | referee
+    swiss = make("swiss", players=players, competitors=["a", "b", "c"], rounds=2, **settings)
+    assert [each.player.code for each in swiss.summary().contestants] == ["a", "b", "c", "judge"]

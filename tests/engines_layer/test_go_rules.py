@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from ringmaster.errors import EngineRefused
@@ -68,6 +69,14 @@ def test_kept_engine_gets_its_own_rules_back_for_games_without_rules() -> None:
         "kata-set-rules korean",
         f"kata-set-rules {own}",
     ]
+    # commands of the player itself come after them
+    engine.player = msgspec.structs.replace(
+        engine.player, startup_gtp_commands=(("kata-set-rules", "aga"),)
+    )
+    channel.written_lines.clear()
+    engine.start_game(go(), Opening(), 0)
+    about_rules = [line for line in channel.written_lines if "-rules" in line]
+    assert about_rules == [f"kata-set-rules {own}", "kata-set-rules aga"]
 
 
 def test_rules_that_an_engine_refuses_are_a_problem_with_its_own_words() -> None:
@@ -94,11 +103,3 @@ def test_a_referee_needs_a_command_for_the_score() -> None:
     engine, _ = talker()
     (problem,) = engine.check(go(referee=Player("x", ("x",)), scorer="referee"))
     assert str(problem) == "it has no command final_score"
-
-
-@pytest.mark.parametrize("style", ["fixed", "free"])
-def test_a_referee_needs_no_command_of_a_player(style: Any) -> None:
-    lacking = "genmove", "fixed_handicap", "place_free_handicap"
-    engine, _ = talker(None, *lacking, final_score="0", set_free_handicap="")
-    settings = go(referee=engine.player, scorer="referee", handicap=3, handicap_style=style)
-    assert engine.check(settings) == []

@@ -395,7 +395,7 @@ def test_short_game_is_not_played_without_limits_or_after_a_failure(tried: Try) 
 def test_analysis_without_a_winrate_is_warned_of(tried: Try) -> None:
     for flags, status in (((), "pass"), (("--analysis-line", "info move D4 pv D4"), "warn")):
         command = (sys.executable, "-I", "-S", str(ENGINES / "katago.py"), *flags)
-        finding = game_finding(tried, Player("x", command, analysis="kata"))
+        (finding,) = tried(Player("x", command, analysis="kata"), "analysis")
         assert finding.status == status
     assert finding.detail == "kata-genmove_analyze gives no winrate"
 

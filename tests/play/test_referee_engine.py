@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ringmaster.errors import EngineCrashed, EngineTimeout
+from ringmaster.errors import EngineCrashed, EngineRebuilt, EngineTimeout
 from ringmaster.model.go_rules import NAMED
 from ringmaster.model.players import Player
-from ringmaster.model.results import GameResult
+from ringmaster.model.results import REBUILT, GameResult
 from ringmaster.play.game_runner import GameRunner
 from tests.play.scripted import ScriptedGo, job
 from tests.play.test_go_games import X, Y, root_comment
@@ -79,6 +79,12 @@ def test_a_referee_that_fails_once_is_started_again() -> None:
     assert result.outcome == "draw"
     assert (third.launches, third.ends) == (2, 1)
     assert "the referee gnugo: it exited; it was started again" in root_comment(result)
+
+
+def test_a_rebuilt_referee_is_told_by_its_name() -> None:
+    result = scored(Referee(EngineRebuilt("judge was rebuilt during the run", "gnugo")))
+    assert (result.outcome, result.reason) == ("void", REBUILT)
+    assert result.detail == "gnugo: judge was rebuilt during the run"
 
 
 def test_a_score_stands_without_dead_stones() -> None:

@@ -100,6 +100,9 @@ class RosterTournament(Tournament):
     def _even_settings(self) -> GameSettings:
         return make_game_settings(self._game, self.values)
 
+    def _games(self) -> tuple[GameSettings]:
+        return (self._even_settings,)
+
     def _add_even(self, id: str, first: str, second: str, games: int | None) -> None:
         """Add a matchup of two competitors, unless one has left the control file."""
         if first != second and {first, second} <= self.values["players"].keys():

@@ -6,7 +6,7 @@ The competition types decide which matchups there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -144,7 +144,8 @@ class Tournament(Competition):
 
     def setup(self) -> Setup:
         for matchup in self.matchups.values():
-            check_resources(self.values, matchup.settings.engines(matchup.players))
+            if not matchup.closed:
+                check_resources(self.values, matchup.settings.engines(matchup.players))
         return Setup(self._check_jobs())
 
     def _warnings(self) -> list[str]:
@@ -197,7 +198,11 @@ class Tournament(Competition):
         for made in self._made.values():
             for _, player in made:
                 yield Contestant(player, tuple(ids[id(player)]) if len(made) > 1 else ())
-        yield from referees([m.settings for m in self.matchups.values()], self._made)
+        yield from referees(self._games(), self._made)
+
+    def _games(self) -> Iterable[GameSettings]:
+        """Return the settings of all games, also of matchups that are not known yet."""
+        return (matchup.settings for matchup in self.matchups.values())
 
     def _openings_used(self) -> dict[str, dict[str, Any]]:
         if len(self._books) == 1:
@@ -321,6 +326,7 @@ class Tournament(Competition):
         matchup = self.matchups.get(ticket["m"])
         if matchup is None:
             return False
+        self._check_levels(matchup, ticket.get("h"))
         matchup.tally.next = max(matchup.tally.next, ticket["i"] + 1)
         self._numbers.register(ticket)
         matchup.open.add(ticket["i"])
@@ -332,9 +338,6 @@ class Tournament(Competition):
         self._holds = Holds()
         for matchup in self.matchups.values():
             self._check_levels(matchup)
-        for ticket in outstanding:
-            if ticket["m"] in self.matchups:
-                self._check_levels(self.matchups[ticket["m"]], ticket.get("h"))
         return []
 
     def _check_levels(self, matchup: Matchup, *outstanding: str | None) -> None:

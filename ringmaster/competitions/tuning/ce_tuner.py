@@ -295,7 +295,9 @@ class CeTuner(GomillTune):
                 ("samples_per_generation",),
             )
         most = max(restored.issued, default=0)
-        if most > self.values["batch_size"]:
+        size = self.values["batch_size"]
+        # a generation ends with the result of its last game
+        if most > size or min(restored.games, default=0) >= size:
             raise StateRefused(
                 f"a candidate of this generation has {counted(most, 'game')}; "
                 "lower batch_size at the beginning of a generation, or use reset",

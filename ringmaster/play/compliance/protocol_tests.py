@@ -125,6 +125,16 @@ def try_stop(check: EngineCheck) -> None:
     check.judge(detail if ms > SLOW_STOP else "", detail)
 
 
+def try_analysis(check: EngineCheck) -> None:
+    """Judge whether an engine of Go gives a winrate with its move."""
+    if check.player.analysis is None:
+        return
+    check.begin(check.positions[0])
+    thought = check.think(check.quick).thought
+    command = COMMANDS[check.player.analysis][0]
+    check.judge("" if thought.info_lines else f"{command} gives no winrate", "a winrate")
+
+
 def try_quit(check: EngineCheck) -> None:
     """Judge whether the process ends after `quit`."""
     seconds, channel = check.patience.quit, check.engine().channel
@@ -141,8 +151,6 @@ class _ShortGame(GameRunner):
     """A game that ends after some seconds, too; its traffic is part of a check's dialogue."""
 
     check: EngineCheck
-    #: Whether an engine gave more than its moves.
-    has_info = False
 
     def _launch(self, transcript: GameTranscript | None) -> None:
         super()._launch(self.check.dialogue)
@@ -151,9 +159,7 @@ class _ShortGame(GameRunner):
     def _request_move(self, mover: int, limits: Limits) -> Thought | Settlement:
         if self._game is not None and len(self._game.moves) >= 2 and time.monotonic() > self._end:
             return self._referee.at_move_limit(self._game)
-        answer = super()._request_move(mover, limits)
-        self.has_info = self.has_info or (isinstance(answer, Thought) and bool(answer.info_lines))
-        return answer
+        return super()._request_move(mover, limits)
 
     def _end_game(self, settlement: Settlement) -> None:
         self.exchange = self.check.evidence()
@@ -185,8 +191,7 @@ def try_game(check: EngineCheck) -> None:
     detail = result.detail.replace(second_self.code, player.code).replace("\n", "; ")
     fault = f"after {words}: {detail}"
     if result.outcome != "void" and not result.forfeit:
-        lacks_info = player.analysis is not None and not game.has_info
-        check.judge(f"{COMMANDS[player.analysis][0]} gives no winrate" * lacks_info, words)
+        check.note("pass", words)
     elif (result.reason, result.faulty) in (("start", 1), (STANDSTILL, None)):
         # there may be no room for a second process
         check.note("skip", fault)
@@ -212,6 +217,7 @@ TESTS = (
     ProtocolTest("handshake", try_handshake),
     ProtocolTest("options", try_options, is_uci=True),
     ProtocolTest("limits", try_limits),
+    ProtocolTest("analysis", try_analysis),
     ProtocolTest("moves", try_moves),
     ProtocolTest("silence after a move", try_silence),
     ProtocolTest("stop", try_stop, is_uci=True, spoils=False),
@@ -228,7 +234,8 @@ def _is_wanted(test: ProtocolTest, job: CheckJob) -> bool:
         return test.run is try_game
     if test.run is try_effects:
         return bool(job.changes)
-    return job.thorough or (job.limits and test.run is try_limits)
+    first = try_analysis if job.player.protocol == "gtp" else try_limits
+    return job.thorough or (job.limits and test.run is first)
 
 
 def run_check(check: EngineCheck) -> CheckResult:
@@ -290,7 +297,8 @@ def _run_tests(check: EngineCheck, begin: float) -> None:
     begin  the time of the start
     """
     tests, start = [test for test in TESTS if _is_wanted(test, check.job)], time.monotonic()
-    if tests and not check.job.thorough and start - begin > MOST_SECONDS_TO_TEST:
+    slow = start - begin > MOST_SECONDS_TO_TEST and check.player.protocol != "gtp"
+    if tests and slow and not check.job.thorough:
         # each search of a test would wait as long again
         check.note("skip", f"it took {start - begin:.1f} s to get ready", tests[0].name)
         return

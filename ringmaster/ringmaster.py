@@ -422,13 +422,11 @@ class Ringmaster:
             return None
         try:
             job = self._make_next(transaction)
-        except SettingError as error:
+        except (SettingError, DataFileError) as error:
             # finished games count, and so do games in progress
-            self._failure = error
-            return None
-        except DataFileError as error:
-            self._has_lost_job = True
-            self._end_by(error)
+            self._failure, self._has_lost_job = error, True
+            if isinstance(error, DataFileError):
+                self._end_by(error)
             return None
         if job is not None:
             self._started += 1

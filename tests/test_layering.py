@@ -58,7 +58,7 @@ NARROWED = {
 #: The most lines of each folder, and of the modules beside the folders.  Who raises one number
 #: lowers another in the same commit.
 BUDGET = {
-    "": 2888,
+    "": 2886,
     "commands": 2575,
     "competitions": 18093,
     "control": 4076,
@@ -72,7 +72,7 @@ BUDGET = {
     "games": 2195,
     "model": 2887,
     "parameter_files": 1053,
-    "play": 3811,
+    "play": 3812,
     "positions": 434,
     "reporting": 2588,
     "results": 1448,

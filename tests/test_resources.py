@@ -125,6 +125,24 @@ def test_players_that_were_withdrawn_need_no_tokens(tmp_path: Path) -> None:
     assert [job.player.code for job in setup.checks] == ["a", "c"]
 
 
+@pytest.mark.process
+def test_swiss_that_lacks_tokens_in_a_later_round_loses_no_game(tmp_path: Path) -> None:
+    control = tmp_path / "event.ctl"
+    source = SHARED.replace("allplayall", "swiss").replace(
+        '{{"gpu0": 1}}) for', '{{"gpu0": 1}} if code in "ab" else {{}}) for'
+    )
+    (wrapper := tmp_path / "wrapper.py").write_text(WRAPPER)
+    names = {"python": sys.executable, "wrapper": str(wrapper), "counted": str(tmp_path / "alive")}
+    source = source.format(**names).replace("rounds = 4", "rounds = 3")
+    control.write_text(source.replace('resources = {"gpu0": 2}', 'resources = {"gpu0": 1}'))
+    stopped = ringmaster(control, "-q")
+    assert "needs 2 of 'gpu0', and there are 1" in stopped.stderr
+    control.write_text(source)
+    assert ringmaster(control, "-q").returncode == 0
+    games = shown(control)["games"]
+    assert games["completed"] == games["total"] == 12
+
+
 def test_machine_has_the_tokens_of_the_competition_and_of_a_host(tmp_path: Path) -> None:
     text = 'matchups = [Matchup("c", "c")]\nresources = {"gpu0": 4, "licence": 2}\n'
     text += 'cluster = Cluster.local(2, resources={"gpu0": 1, "gpu1": 3})'

@@ -144,7 +144,7 @@ class Tournament(Competition):
 
     def setup(self) -> Setup:
         for matchup in self.matchups.values():
-            if not matchup.closed:
+            if not matchup.complete():
                 check_resources(self.values, matchup.settings.engines(matchup.players))
         return Setup(self._check_jobs())
 

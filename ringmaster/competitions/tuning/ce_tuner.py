@@ -125,7 +125,7 @@ class CeTuner(GomillTune):
         Setting(
             "batch_size",
             Integer(minimum=1, maximum=10**9),
-            "Games of each candidate; not fewer than one has played in a generation.",
+            "Games of each candidate; may be raised between runs.",
         ),
         Setting(
             "elite_proportion",

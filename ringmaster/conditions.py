@@ -99,7 +99,7 @@ class ReportedConditions:
             return result, []
         players = task.players if isinstance(task, GameJob) else (task.player,)
         usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
-        numbers, new = [], []
+        present = []
         for player, used in zip(players, usage, strict=True):
             code = self.contestant(player.code)
             # each candidate has another description
@@ -109,13 +109,12 @@ class ReportedConditions:
             change = self.builds.report(code, used.name, is_own=is_own, **facts)
             if change is not None:
                 raise EngineRebuilt(change.what, player.code)
-            number, build = self.builds.number(code, now)
-            numbers.append(number)
-            new += [(number, build)] if build is not None else []
+            present.append(self.builds.number(code, now))
         if isinstance(task, GameJob) and task.settings.referee is not None:
-            number, build = self.builds.number(task.settings.referee.code, now)
-            new += [(number, build)] if build is not None else []
-        return msgspec.structs.replace(result, builds=tuple(numbers)), new
+            present.append(self.builds.number(task.settings.referee.code, now))
+        numbers = tuple(number for number, _ in present[: len(players)])
+        new = [(number, build) for number, build in present if build is not None]
+        return msgspec.structs.replace(result, builds=numbers), new
 
     def take(self, result: Result) -> None:
         """Count a stored result."""
@@ -195,13 +194,12 @@ class ReportedConditions:
         """Yield a line on each build of players with several."""
         for number, build in self.builds.recorded.items():
             if len(self.builds.of(build.player)) > 1:
+                games, unit = self.builds.games[number], self.competition.unit.removesuffix("s")
                 # a referee has none of its own
-                count = self.builds.games[number]
-                games = f": {counted(count, self.competition.unit.removesuffix('s'))}"
+                played = f": {counted(games, unit)}" if games else ""
                 since = time.strftime("%Y-%m-%d %H:%M", time.localtime(build.first_seen))
                 known = " ".join(filter(None, (build.label, build.name)))
-                of = f"player {build.player}, build {number} ({known})"
-                yield f"{of}{games if count else ''} since {since}"
+                yield f"player {build.player}, build {number} ({known}){played} since {since}"
 
     def _host_listing(self) -> Listing:
         unit = self.competition.unit

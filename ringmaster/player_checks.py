@@ -61,10 +61,7 @@ class FirstTests:
             self._due.add(key)
         is_due, tuned = key in self._due, self._tuned
         changes = tuned.changes if tuned and tuned.check == job.id and is_due else ()
-        # GTP has no command that ends a search
-        is_tested = job.player.protocol != "gtp" or job.player.analysis is not None
-        limits = is_first and is_due and is_tested
-        return replace(job, keep=True, limits=limits, changes=changes)
+        return replace(job, keep=True, limits=is_first and is_due, changes=changes)
 
     def take(self, result: CheckResult) -> None:
         """Record the findings of a check."""

@@ -133,7 +133,7 @@ def end_of(values: Mapping[str, Any], game: GameSettings) -> End | None:
     for name in ("race", "handicap", "alternating", *([] if end.komi_step else ["openings"])):
         if values[name]:
             raise SettingError((ends[0],), f"{name!r} does not go with a ladder", "one of the two")
-    # engines may place fewer stones than they are asked for, but so many
+    # of more free stones, many engines place fewer than they are asked for
     reach = end.reach if end.komi_step else max(1, max_fixed_handicap(game.board_size))
     return msgspec.structs.replace(end, komi=game.komi, reach=reach)
 

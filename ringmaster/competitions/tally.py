@@ -292,13 +292,13 @@ def doubts_of(
     disputes: Counter[str] = Counter()
     for tally in tallies:
         codes = [*map(contestant_of, tally.players)]
-        for code in dict.fromkeys(("", *codes)):
+        games[""] += tally.completed
+        for code in dict.fromkeys(codes):
             games[code] += tally.completed
-        for counts, kind in ((extra, tally.extra_moves), (disputes, tally.disputes)):
             # of one player on both sides, the games of the side with more
-            is_one = codes[0] == codes[1]
-            for code, count in [(codes[0], max(kind))] if is_one else zip(codes, kind, strict=True):
-                counts[code] += count
+            sides = [side for side in (0, 1) if codes[side] == code]
+            extra[code] += max(tally.extra_moves[side] for side in sides)
+            disputes[code] += max(tally.disputes[side] for side in sides)
     lost, void = lost_of(tallies, contestant_of), void_of(tallies, contestant_of)
     void.get("", {}).pop(STANDSTILL, None)
     doubts: list[tuple[float, Doubt]] = []

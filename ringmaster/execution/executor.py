@@ -155,6 +155,7 @@ class Executor(ABC):
 
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""
+        # not a subclass's, which may leave out jobs that wait at a host
         return Executor.in_progress(self) if self.is_held else [*self._jobs.values()]
 
     def in_progress(self) -> Sequence[Job]:

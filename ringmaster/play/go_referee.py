@@ -72,7 +72,7 @@ class GoReferee(Referee):
         text = black.require("place_free_handicap", str(settings.handicap))
         stones = tuple(self._vertices(text, black))
         # GTP allows fewer, but then the game has another handicap than its report
-        if len({*stones}) != settings.handicap or len(stones) != settings.handicap:
+        if not len({*stones}) == len(stones) == settings.handicap:
             raise EngineProtocolError(
                 f"asked for {settings.handicap} handicap stones, it placed {text!r}",
                 black.player.code,

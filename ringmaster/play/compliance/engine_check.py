@@ -213,9 +213,9 @@ class EngineCheck:
         except EngineTimeout as error:
             answer = engine.stop_thinking(patience.stop)
             if answer is None:
-                late = f", nor after 'stop' in {patience.stop:g} s"
-                text = f"{error}{'' if self.player.protocol == 'gtp' else late}"
-                raise EngineTimeout(text, self.player.code) from None
+                is_gtp = self.player.protocol == "gtp"
+                late = "" if is_gtp else f", nor after 'stop' in {patience.stop:g} s"
+                raise EngineTimeout(f"{error}{late}", self.player.code) from None
             ms = 1000 * limits.seconds + answer.elapsed_ns / 1e6
             return Search(answer, ms, was_stopped=self.player.protocol != "gtp")
         return Search(thought, thought.elapsed_ns / 1e6)

@@ -234,6 +234,7 @@ def _is_wanted(test: ProtocolTest, job: CheckJob) -> bool:
         return test.run is try_game
     if test.run is try_effects:
         return bool(job.changes)
+    # GTP has no command that ends a search
     first = try_analysis if job.player.protocol == "gtp" else try_limits
     return job.thorough or (job.limits and test.run is first)
 
@@ -297,9 +298,9 @@ def _run_tests(check: EngineCheck, begin: float) -> None:
     begin  the time of the start
     """
     tests, start = [test for test in TESTS if _is_wanted(test, check.job)], time.monotonic()
+    # over GTP there is one search; each search of other tests would wait as long again
     slow = start - begin > MOST_SECONDS_TO_TEST and check.player.protocol != "gtp"
     if tests and slow and not check.job.thorough:
-        # each search of a test would wait as long again
         check.note("skip", f"it took {start - begin:.1f} s to get ready", tests[0].name)
         return
     while tests and time.monotonic() < start + check.patience.whole:
